@@ -1,0 +1,51 @@
+// What every binding shares: array types, views of them, and how a C++ step runs under Python.
+//
+// Arrays come in as C-ordered and of the right type or not at all (`.noconvert()`): python/idm/_validation.py
+// converts, C++ never copies silently. Outputs are allocated with the GIL held, then run() releases it.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include "idm/eigen.hpp"
+#include "idm/parallel.hpp"
+
+namespace idm::bindings {
+
+namespace py = pybind11;
+
+using Array = py::array_t<double, py::array::c_style>;
+using IndexArray = py::array_t<Index, py::array::c_style>;
+
+inline ConstMatrixView view(const Array& array) {
+    if (array.ndim() != 2) throw py::value_error("expected a two-dimensional array");
+    return {array.data(), array.shape(0), array.shape(1)};
+}
+inline MatrixView mutable_view(Array& array) { return {array.mutable_data(), array.shape(0), array.shape(1)}; }
+inline IndexMatrixView mutable_view(IndexArray& array) {
+    return {array.mutable_data(), array.shape(0), array.shape(1)};
+}
+
+// Polled by the thread that called the step, which holds no GIL then. True leaves Python's exception set.
+inline bool python_interrupted() {
+    const py::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+// Calls step(execution) without the GIL: safe because a step touches only plain memory that its arguments
+// keep alive.
+template <class Step>
+void run(int n_threads, Step&& step) {
+    try {
+        const py::gil_scoped_release no_gil;
+        step(Execution{n_threads, &python_interrupted});
+    } catch (const Interrupted&) {
+        throw py::error_already_set();
+    }
+}
+
+void register_config(py::module_& module);
+void register_parallel(py::module_& module);
+void register_neighbors(py::module_& module);
+
+}  // namespace idm::bindings

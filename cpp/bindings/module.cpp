@@ -1,0 +1,9 @@
+#include "arrays.hpp"
+
+// Built once per instruction set, as idm._core._baseline and idm._core._v3.
+PYBIND11_MODULE(IDM_MODULE, module, idm::bindings::py::mod_gil_not_used()) {
+    using namespace idm::bindings;
+    register_config(module);
+    register_parallel(module);
+    register_neighbors(module);
+}

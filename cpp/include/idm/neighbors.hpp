@@ -1,0 +1,26 @@
+// Step 1: the k nearest neighbours (section 1 of the method, Algorithm 1 step 1).
+#pragma once
+
+#include "idm/eigen.hpp"
+#include "idm/parallel.hpp"
+
+namespace idm {
+
+enum class NeighborMethod {
+    automatic,  // the tree where it meets few points, else the blocks
+    tree,       // a k-d tree
+    blocked,    // all distances, a block at a time
+};
+
+// The k nearest points of each point: `indices` and `distances` are N x k, 1 <= k <= N, the point itself
+// first with distance 0, the others by increasing distance, ties by increasing index. Exact: distances are
+// |x_i - x_j| from the differences, without overflow or underflow. Memory beyond the result is O(N m).
+void nearest_neighbors(ConstMatrixView points, IndexMatrixView indices, MatrixView distances,
+                       const Execution& execution, NeighborMethod method = NeighborMethod::automatic);
+
+// The same for each row of `queries` (Q x m), none of which counts as one of the points.
+void nearest_neighbors(ConstMatrixView points, ConstMatrixView queries, IndexMatrixView indices,
+                       MatrixView distances, const Execution& execution,
+                       NeighborMethod method = NeighborMethod::automatic);
+
+}  // namespace idm

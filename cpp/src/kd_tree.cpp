@@ -1,0 +1,59 @@
+#include "kd_tree.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace idm {
+
+KdTree::KdTree(ConstMatrixView points) : m_(points.cols()), order_(points.rows()), leaves_(points.size()) {
+    std::iota(order_.begin(), order_.end(), 0);
+    build(points, 0, points.rows());
+}
+
+// Splits the widest side of the box so that every leaf but the last is full.
+Index KdTree::build(ConstMatrixView points, Index first, Index count) {
+    const Index index = static_cast<Index>(nodes_.size());
+    nodes_.push_back({first, count, 0});
+    boxes_.resize(boxes_.size() + 2 * m_);
+    double* lower = boxes_.data() + 2 * m_ * index;
+    double* upper = lower + m_;
+    std::copy_n(points.row(order_[first]).data(), m_, lower);
+    std::copy_n(lower, m_, upper);
+    for (Index j = first + 1; j < first + count; ++j) {
+        const double* x = points.row(order_[j]).data();
+        for (Index c = 0; c < m_; ++c) {
+            lower[c] = std::min(lower[c], x[c]);
+            upper[c] = std::max(upper[c], x[c]);
+        }
+    }
+    if (count <= leaf_size) {
+        double* leaf = leaves_.data() + first * m_;
+        for (Index c = 0; c < m_; ++c) {
+            for (Index j = 0; j < count; ++j) leaf[c * count + j] = points(order_[first + j], c);
+        }
+        return index;
+    }
+    Index widest = 0;
+    for (Index c = 1; c < m_; ++c) {
+        if (upper[c] - lower[c] > upper[widest] - lower[widest]) widest = c;
+    }
+    const Index left = (count / 2 + leaf_size - 1) / leaf_size * leaf_size;
+    const auto begin = order_.begin() + first;
+    std::nth_element(begin, begin + left, begin + count, [&](std::int32_t a, std::int32_t b) {
+        return points(a, widest) < points(b, widest);
+    });
+    build(points, first, left);
+    nodes_[index].right = build(points, first + left, count - left);
+    return index;
+}
+
+Index KdTree::locate(const double* query) const {
+    Index index = 0;
+    while (nodes_[index].right != 0) {
+        const Index left = index + 1, right = nodes_[index].right;
+        index = box_distance(left, query) <= box_distance(right, query) ? left : right;
+    }
+    return nodes_[index].first;
+}
+
+}  // namespace idm

@@ -1,0 +1,93 @@
+// A k-d tree for large k: fixed-size leaves, exact bounding boxes, and searches within a radius.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "idm/eigen.hpp"
+
+namespace idm {
+
+class KdTree {
+  public:
+    static constexpr Index leaf_size = 32;
+
+    explicit KdTree(ConstMatrixView points);
+
+    // Calls visit(first, count, squared) for every leaf that may hold points with |x - query|^2 <= limit;
+    // squared[0..count) are the squared distances of the points at tree positions first, first + 1, ...
+    template <class Visit>
+    void search(const double* query, double limit, Visit&& visit) const;
+
+    // The tree position of the first point of the leaf nearest to the query, greedily from the root.
+    Index locate(const double* query) const;
+
+    // The point (row of the data) at a tree position.
+    std::int32_t point(Index position) const { return order_[position]; }
+
+  private:
+    struct Node {
+        Index first, count;
+        Index right;  // the left child follows its parent; 0: a leaf
+    };
+
+    Index build(ConstMatrixView points, Index first, Index count);
+    double box_distance(Index node, const double* query) const;
+
+    Index m_;
+    std::vector<std::int32_t> order_;
+    std::vector<Node> nodes_;
+    std::vector<double> boxes_;   // per node: m lower bounds, then m upper bounds
+    std::vector<double> leaves_;  // per leaf: m x count, a column of points for each coordinate
+};
+
+// The terms and their order are those of the squared distances in search(), each term at most as large:
+// rounding is monotone, so the bound holds for the computed numbers too.
+inline double KdTree::box_distance(Index node, const double* query) const {
+    const double* lower = boxes_.data() + 2 * m_ * node;
+    const double* upper = lower + m_;
+    double sum = 0;
+    for (Index c = 0; c < m_; ++c) {
+        const double below = lower[c] - query[c], above = query[c] - upper[c];
+        const double d = std::max(0.0, std::max(below, above));
+        sum += d * d;
+    }
+    return sum;
+}
+
+template <class Visit>
+void KdTree::search(const double* query, double limit, Visit&& visit) const {
+    Index stack[64];
+    Index depth = 0;
+    stack[depth++] = 0;
+    while (depth > 0) {
+        const Index index = stack[--depth];
+        if (box_distance(index, query) > limit) continue;
+        const Node& node = nodes_[index];
+        if (node.right != 0) {
+            stack[depth++] = node.right;
+            stack[depth++] = index + 1;
+            continue;
+        }
+        const double* column = leaves_.data() + node.first * m_;
+        double squared[leaf_size] = {};
+        if (node.count == leaf_size) {
+            for (Index c = 0; c < m_; ++c, column += leaf_size) {
+                for (Index j = 0; j < leaf_size; ++j) {
+                    const double d = query[c] - column[j];
+                    squared[j] += d * d;
+                }
+            }
+        } else {
+            for (Index c = 0; c < m_; ++c, column += node.count) {
+                for (Index j = 0; j < node.count; ++j) {
+                    const double d = query[c] - column[j];
+                    squared[j] += d * d;
+                }
+            }
+        }
+        visit(node.first, node.count, squared);
+    }
+}
+
+}  // namespace idm

@@ -1,0 +1,218 @@
+#include "idm/neighbors.hpp"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+
+#include "blocked_distances.hpp"
+#include "kd_tree.hpp"
+#include "selection.hpp"
+
+namespace idm {
+namespace {
+
+// A power of two by which to divide the data so that squared distances neither overflow nor vanish;
+// 1 for data of any ordinary size.
+double safe_unit(ConstMatrixView points, ConstMatrixView queries) {
+    const double largest = std::max(points.cwiseAbs().maxCoeff(), queries.cwiseAbs().maxCoeff());
+    const int exponent = largest > 0 ? std::ilogb(largest) : 0;
+    return std::abs(exponent) < 400 ? 1.0 : std::ldexp(1.0, exponent);
+}
+
+class TreeSearch {
+  public:
+    struct Workspace {
+        std::vector<double> squared;
+        std::vector<std::int32_t> position;
+        NearestWriter nearest;
+        // The last query answered: its row, or null, and the distance of its k-th neighbour.
+        const double* last = nullptr;
+        double last_radius = 0;
+        Index scanned = 0;
+    };
+
+    TreeSearch(ConstMatrixView points, ConstMatrixView queries, bool self)
+        : points_(points), queries_(queries), self_(self), tree_(points) {
+        // Queries in the order of the tree: each is near the one before.
+        order_.resize(queries.rows());
+        start_.resize(queries.rows());
+        if (self) {
+            for (Index p = 0; p < points.rows(); ++p) {
+                order_[p] = tree_.point(p);
+                start_[order_[p]] = p;
+            }
+        } else {
+            for (Index i = 0; i < queries.rows(); ++i) start_[i] = tree_.locate(queries.row(i).data());
+            std::iota(order_.begin(), order_.end(), Index{0});
+            std::stable_sort(order_.begin(), order_.end(),
+                             [&](Index a, Index b) { return start_[a] < start_[b]; });
+        }
+    }
+
+    Workspace workspace() const {
+        Workspace w;
+        w.squared.resize(points_.rows() + KdTree::leaf_size);
+        w.position.resize(points_.rows() + KdTree::leaf_size);
+        return w;
+    }
+
+    // The row of the queries that is answered as the p-th.
+    Index query(Index p) const { return order_[p]; }
+
+    // Leaves a superset of the k nearest points of query i in w.nearest.
+    void collect(Index i, Index k, Workspace& w) const {
+        const Index m = points_.cols();
+        const double* query = queries_.row(i).data();
+        const double slack = 1 + 1e-15 * static_cast<double>(m + 16);  // rounding of three distances
+        const double limit = std::pow(radius(i, k, w) * slack, 2) + 1e-300;
+        Index n = 0;
+        w.scanned = 0;
+        tree_.search(query, limit, [&](Index first, Index count, const double* squared) {
+            for (Index j = 0; j < count; ++j) {
+                w.squared[n] = squared[j];
+                w.position[n] = static_cast<std::int32_t>(first + j);
+                n += squared[j] <= limit;
+            }
+            w.scanned += count;
+        });
+        w.nearest.clear();
+        for (Index j = 0; j < n; ++j) {
+            const std::int32_t point = tree_.point(w.position[j]);
+            w.nearest.offer(root_distance(w.squared[j], query, points_.row(point).data(), m), point);
+        }
+    }
+
+    void answer(Index i, Index k, double unit, Index* indices, double* distances, Workspace& w) const {
+        collect(i, k, w);
+        w.nearest.write(k, self_ ? i : -1, unit, indices, distances);
+        w.last = queries_.row(i).data();
+        w.last_radius = distances[k - 1] / unit;
+    }
+
+    // The share of the points that the search for one query looks at.
+    double scanned_share(Index k) const {
+        constexpr Index n_samples = 8;
+        Workspace w = workspace();
+        std::vector<Index> indices(k);
+        std::vector<double> distances(k);
+        double scanned = 0;
+        for (Index s = 0; s < n_samples; ++s) {
+            const Index p = s * (queries_.rows() - 1) / n_samples;
+            w.last = nullptr;
+            for (const Index q : {p, std::min(p + 1, queries_.rows() - 1)}) {
+                answer(query(q), k, 1.0, indices.data(), distances.data(), w);
+            }
+            scanned += static_cast<double>(w.scanned);
+        }
+        return scanned / static_cast<double>(n_samples * points_.rows());
+    }
+
+  private:
+    // An upper bound of the distance of the k-th neighbour: by the triangle inequality from the last query,
+    // or from any k points near it in the tree.
+    double radius(Index i, Index k, const Workspace& w) const {
+        const Index m = points_.cols();
+        const double* query = queries_.row(i).data();
+        if (w.last != nullptr) {
+            const double step = root_distance(squared_distance(query, w.last, m), query, w.last, m);
+            if (step < w.last_radius) return w.last_radius + step;
+        }
+        const Index first = std::clamp<Index>(start_[i] - k / 2, 0, points_.rows() - k);
+        double radius = 0;
+        for (Index p = first; p < first + k; ++p) {
+            const double* x = points_.row(tree_.point(p)).data();
+            radius = std::max(radius, root_distance(squared_distance(query, x, m), query, x, m));
+        }
+        return radius;
+    }
+
+    ConstMatrixView points_, queries_;
+    bool self_;
+    KdTree tree_;
+    std::vector<Index> order_;  // rows of the queries, in the order they are answered
+    std::vector<Index> start_;  // per row of the queries: a tree position near it
+};
+
+void search_tree(const TreeSearch& search, Index n_queries, Index k, double unit, IndexMatrixView indices,
+                 MatrixView distances, const Execution& execution) {
+    parallel_for(
+        n_queries, 64, execution, [&] { return search.workspace(); },
+        [&](Index begin, Index end, TreeSearch::Workspace& w, Region&) {
+            w.last = nullptr;
+            for (Index p = begin; p < end; ++p) {
+                const Index i = search.query(p);
+                search.answer(i, k, unit, &indices(i, 0), &distances(i, 0), w);
+            }
+        });
+}
+
+void search_blocks(ConstMatrixView points, ConstMatrixView queries, bool self, double unit,
+                   IndexMatrixView indices, MatrixView distances, const Execution& execution) {
+    const Index k = indices.cols();
+    const BlockedDistances blocks(points, queries, self, k);
+    parallel_for(
+        queries.rows(), BlockedDistances::block_size, execution, [&] { return blocks.workspace(); },
+        [&](Index begin, Index end, BlockedDistances::Workspace& w, Region& region) {
+            blocks.collect(begin, end, w, region);
+            for (Index i = begin; i < end; ++i) {
+                w.rows[i - begin].nearest.write(k, self ? i : -1, unit, &indices(i, 0), &distances(i, 0));
+            }
+        });
+}
+
+// Above this share of points scanned per query, computing all distances in blocks is faster: measured with
+// bench/neighbors.py --crossover.
+double break_even_share(Index m) {
+    const double columns = static_cast<double>(m);
+    return (0.4 + 0.026 * columns) / (1.0 + 0.35 * columns);
+}
+
+void search(ConstMatrixView points, ConstMatrixView queries, bool self, double unit, IndexMatrixView indices,
+            MatrixView distances, const Execution& execution, NeighborMethod method) {
+    const Index k = indices.cols();
+    if (method != NeighborMethod::blocked) {
+        const TreeSearch tree(points, queries, self);
+        if (method == NeighborMethod::tree || tree.scanned_share(k) < break_even_share(points.cols())) {
+            search_tree(tree, queries.rows(), k, unit, indices, distances, execution);
+            return;
+        }
+    }
+    search_blocks(points, queries, self, unit, indices, distances, execution);
+}
+
+void search_scaled(ConstMatrixView points, ConstMatrixView queries, bool self, IndexMatrixView indices,
+                   MatrixView distances, const Execution& execution, NeighborMethod method) {
+    if (indices.cols() < 1 || indices.cols() > points.rows()) {
+        throw std::invalid_argument("nearest_neighbors: k must be between 1 and the number of points");
+    }
+    if (points.rows() > std::numeric_limits<std::int32_t>::max()) {
+        throw std::invalid_argument("nearest_neighbors: more than 2^31 - 1 points");
+    }
+    if (queries.rows() == 0) return;
+    const double unit = safe_unit(points, queries);
+    if (unit == 1.0) {
+        search(points, queries, self, unit, indices, distances, execution, method);
+        return;
+    }
+    const Matrix scaled_points = points / unit;
+    const Matrix scaled_queries = self ? Matrix() : Matrix(queries / unit);
+    const ConstMatrixView p(scaled_points.data(), points.rows(), points.cols());
+    const ConstMatrixView q(self ? p.data() : scaled_queries.data(), queries.rows(), queries.cols());
+    search(p, q, self, unit, indices, distances, execution, method);
+}
+
+}  // namespace
+
+void nearest_neighbors(ConstMatrixView points, IndexMatrixView indices, MatrixView distances,
+                       const Execution& execution, NeighborMethod method) {
+    search_scaled(points, points, true, indices, distances, execution, method);
+}
+
+void nearest_neighbors(ConstMatrixView points, ConstMatrixView queries, IndexMatrixView indices,
+                       MatrixView distances, const Execution& execution, NeighborMethod method) {
+    search_scaled(points, queries, false, indices, distances, execution, method);
+}
+
+}  // namespace idm

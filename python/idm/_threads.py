@@ -1,0 +1,41 @@
+"""The one place that turns `n_jobs` into a number of threads."""
+
+import functools
+import os
+import warnings
+
+from idm import _core
+from idm._validation import as_integer
+from idm.exceptions import ForkedProcessWarning
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Threads for one call: `n_jobs`, or what OMP_NUM_THREADS and threadpoolctl allow at this moment.
+
+    Negative numbers count back from the number of processors, as in scikit-learn: -1 means all of them.
+    """
+    if n_jobs is not None:
+        n_jobs = as_integer(n_jobs, "n_jobs")
+        if n_jobs == 0:
+            raise ValueError("n_jobs must not be 0; use None for the default, or -1 for all processors")
+    if _core.in_forked_child():
+        _warn_forked()
+        return 1
+    if n_jobs is None:
+        return _core.max_threads()
+    return n_jobs if n_jobs > 0 else max(1, _n_processors() + 1 + n_jobs)
+
+
+def _n_processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@functools.cache
+def _warn_forked() -> None:
+    warnings.warn(
+        "idm runs on one thread here: this process was forked from one that had loaded idm, and OpenMP's "
+        "threads do not survive a fork. Use the 'spawn' or 'forkserver' start method, or joblib's 'loky', "
+        "to use more.",
+        ForkedProcessWarning,
+        stacklevel=4,
+    )

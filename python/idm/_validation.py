@@ -1,0 +1,76 @@
+"""The one place that checks and converts arguments. Everything below it gets C-ordered float64."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+# Beyond this, distances between points could exceed the largest float64.
+_LARGEST = 1e300
+
+
+def as_points(value: ArrayLike, name: str, *, n_columns: int | None = None) -> NDArray[np.float64]:
+    """`value` as a finite (rows, columns) array, converted at most once; `n_columns` is what it must have."""
+    array = _as_float(value, name)
+    if array.ndim != 2:
+        raise ValueError(
+            f"{name} must be two-dimensional with a row per point, got shape {array.shape}; for points with "
+            f"one coordinate use {name}.reshape(-1, 1), for one point {name}.reshape(1, -1)"
+        )
+    if array.size == 0:
+        raise ValueError(f"{name} must have at least one row and one column, got shape {array.shape}")
+    if n_columns is not None and array.shape[1] != n_columns:
+        raise ValueError(
+            f"{name} must have {n_columns} columns like the points it is compared with, got shape {array.shape}"
+        )
+    _check_range(array, name)
+    return array
+
+
+def as_integer(value: Any, name: str, *, low: int | None = None, high: int | None = None) -> int:
+    """`value` as an int between `low` and `high`, which say what they stand for in the error."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}")
+    result = int(value)
+    if (low is not None and result < low) or (high is not None and result > high):
+        bounds = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise ValueError(f"{name} must be {bounds}, got {result}")
+    return result
+
+
+def _as_float(value: ArrayLike, name: str) -> NDArray[np.float64]:
+    if scipy.sparse.issparse(value):
+        raise TypeError(f"{name} is a sparse matrix; distances need a dense one: pass {name}.toarray()")
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(f"{name} has masked values; drop those rows or fill them with {name}.filled(...)")
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} is not a rectangular array: {error}") from error
+    if array.dtype.kind == "c":
+        raise TypeError(f"{name} is complex ({array.dtype}); pass its real and imaginary parts as columns")
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}; convert it with astype(float)")
+    try:
+        with np.errstate(over="ignore"):  # a longdouble may become inf, which _check_range reports
+            return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} has dtype {array.dtype} and is not numeric: {error}") from error
+
+
+def _check_range(array: NDArray[np.float64], name: str) -> None:
+    largest = np.abs(array).max()
+    if largest <= _LARGEST:
+        return
+    wrong = ~np.isfinite(array)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"{name} must be finite, got {np.count_nonzero(wrong)} NaN or infinite values as float64, the "
+            f"first ({array[row, column]}) in row {row}, column {column}; remove or impute them"
+        )
+    raise ValueError(
+        f"{name} has values up to {largest:.3g}, but distances need values up to {_LARGEST:.0e}; rescale it"
+    )
