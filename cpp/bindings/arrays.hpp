@@ -21,7 +21,9 @@ inline ConstMatrixView view(const Array& array) {
     if (array.ndim() != 2) throw py::value_error("expected a two-dimensional array");
     return {array.data(), array.shape(0), array.shape(1)};
 }
-inline MatrixView mutable_view(Array& array) { return {array.mutable_data(), array.shape(0), array.shape(1)}; }
+inline MatrixView mutable_view(Array& array) {
+    return {array.mutable_data(), array.shape(0), array.shape(1)};
+}
 inline IndexMatrixView mutable_view(IndexArray& array) {
     return {array.mutable_data(), array.shape(0), array.shape(1)};
 }

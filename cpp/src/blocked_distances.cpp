@@ -18,7 +18,8 @@ Eigen::RowVectorXd middle(ConstMatrixView points) {
     Eigen::RowVectorXd centre(points.cols());
     std::vector<double> column(n_rows);
     for (Index c = 0; c < points.cols(); ++c) {
-        for (Index r = 0; r < n_rows; ++r) column[r] = points(r * (n - 1) / std::max<Index>(1, n_rows - 1), c);
+        for (Index r = 0; r < n_rows; ++r)
+            column[r] = points(r * (n - 1) / std::max<Index>(1, n_rows - 1), c);
         std::nth_element(column.begin(), column.begin() + n_rows / 2, column.end());
         centre[c] = column[n_rows / 2];
     }
@@ -85,9 +86,7 @@ void BlockedDistances::collect(Index begin, Index end, Workspace& w, Region& reg
             const double* query = queries_.row(i).data();
             Row& row = w.rows[i - begin];
             for (Index c = row.nearest.size(); c < row.size && row.indices[c] < last; ++c) {
-                const double* x = points_.row(row.indices[c]).data();
-                const double distance = root_distance(squared_distance(query, x, m), query, x, m);
-                row.nearest.offer(distance, row.indices[c]);
+                row.nearest.offer(distance(query, points_.row(row.indices[c]).data(), m), row.indices[c]);
             }
         }
         region.checkpoint();
@@ -103,7 +102,8 @@ void BlockedDistances::screen(Index begin, Index end, Workspace& w, Region& regi
     for (Index first = 0; first < n; first += tile_size) {
         const Index count = std::min(tile_size, n - first);
         w.products.topLeftCorner(end - begin, count).noalias() =
-            rounded_queries_.middleRows(begin, end - begin) * rounded_points_.middleRows(first, count).transpose();
+            rounded_queries_.middleRows(begin, end - begin) *
+            rounded_points_.middleRows(first, count).transpose();
         for (Index i = begin; i < end; ++i) {
             Row& row = w.rows[i - begin];
             append(row, w.products.row(i - begin).data(), first, count);
@@ -147,7 +147,8 @@ void BlockedDistances::append(Row& row, const float* products, Index first, Inde
 
 // Lowers the threshold to what the points seen so far allow, and drops what lies beyond.
 void BlockedDistances::shrink(Row& row, double norm, Workspace& w) const {
-    // A value that the k smallest do not exceed: the upper end of a bin, or exact where one bin holds too many.
+    // A value that the k smallest do not exceed: the upper end of a bin, or exact where one bin holds too
+    // many.
     w.histogram.count(row.values.data(), row.size);
     const int last = w.histogram.bin_of_rank(k_);
     double kth;

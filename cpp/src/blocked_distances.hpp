@@ -53,10 +53,10 @@ class BlockedDistances {
 
     ConstMatrixView points_, queries_;
     Index k_;
-    double error_;                 // c
-    FloatMatrix rounded_points_;   // y_j
-    FloatMatrix rounded_queries_;  // -2 y_i
-    std::vector<float> norms_;     // (1 - c) |y_j|^2
+    double error_;                     // c
+    FloatMatrix rounded_points_;       // y_j
+    FloatMatrix rounded_queries_;      // -2 y_i
+    std::vector<float> norms_;         // (1 - c) |y_j|^2
     std::vector<double> query_norms_;  // |y_i|^2
 };
 

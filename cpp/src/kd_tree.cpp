@@ -39,9 +39,8 @@ Index KdTree::build(ConstMatrixView points, Index first, Index count) {
     }
     const Index left = (count / 2 + leaf_size - 1) / leaf_size * leaf_size;
     const auto begin = order_.begin() + first;
-    std::nth_element(begin, begin + left, begin + count, [&](std::int32_t a, std::int32_t b) {
-        return points(a, widest) < points(b, widest);
-    });
+    std::nth_element(begin, begin + left, begin + count,
+                     [&](std::int32_t a, std::int32_t b) { return points(a, widest) < points(b, widest); });
     build(points, first, left);
     nodes_[index].right = build(points, first + left, count - left);
     return index;

@@ -24,7 +24,6 @@ double safe_unit(ConstMatrixView points, ConstMatrixView queries) {
 class TreeSearch {
   public:
     struct Workspace {
-        std::vector<double> squared;
         std::vector<std::int32_t> position;
         NearestWriter nearest;
         // The last query answered: its row, or null, and the distance of its k-th neighbour.
@@ -53,7 +52,6 @@ class TreeSearch {
 
     Workspace workspace() const {
         Workspace w;
-        w.squared.resize(points_.rows() + KdTree::leaf_size);
         w.position.resize(points_.rows() + KdTree::leaf_size);
         return w;
     }
@@ -71,16 +69,16 @@ class TreeSearch {
         w.scanned = 0;
         tree_.search(query, limit, [&](Index first, Index count, const double* squared) {
             for (Index j = 0; j < count; ++j) {
-                w.squared[n] = squared[j];
                 w.position[n] = static_cast<std::int32_t>(first + j);
                 n += squared[j] <= limit;
             }
             w.scanned += count;
         });
+        // Computed anew, since a distance must not depend on the way it was found.
         w.nearest.clear();
         for (Index j = 0; j < n; ++j) {
             const std::int32_t point = tree_.point(w.position[j]);
-            w.nearest.offer(root_distance(w.squared[j], query, points_.row(point).data(), m), point);
+            w.nearest.offer(distance(query, points_.row(point).data(), m), point);
         }
     }
 
@@ -116,14 +114,13 @@ class TreeSearch {
         const Index m = points_.cols();
         const double* query = queries_.row(i).data();
         if (w.last != nullptr) {
-            const double step = root_distance(squared_distance(query, w.last, m), query, w.last, m);
+            const double step = distance(query, w.last, m);
             if (step < w.last_radius) return w.last_radius + step;
         }
         const Index first = std::clamp<Index>(start_[i] - k / 2, 0, points_.rows() - k);
         double radius = 0;
         for (Index p = first; p < first + k; ++p) {
-            const double* x = points_.row(tree_.point(p)).data();
-            radius = std::max(radius, root_distance(squared_distance(query, x, m), query, x, m));
+            radius = std::max(radius, distance(query, points_.row(tree_.point(p)).data(), m));
         }
         return radius;
     }

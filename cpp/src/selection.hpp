@@ -28,8 +28,9 @@ inline double squared_distance(const double* a, const double* b, Index m) {
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-// The root of `squared` = |a - b|^2, computed anew with scaled differences where the squares underflow.
-inline double root_distance(double squared, const double* a, const double* b, Index m) {
+// |a - b|, with scaled differences where their squares would underflow.
+inline double distance(const double* a, const double* b, Index m) {
+    const double squared = squared_distance(a, b, m);
     if (squared > 1e-280) return std::sqrt(squared);
     double largest = 0;
     for (Index c = 0; c < m; ++c) largest = std::max(largest, std::abs(a[c] - b[c]));
@@ -61,7 +62,8 @@ class Histogram {
             for (Index l = 0; l < lanes; ++l) update(l, values[i + l]);
         }
         for (; i < n; ++i) update(0, values[i]);
-        const Value low = *std::min_element(lows, lows + lanes), high = *std::max_element(highs, highs + lanes);
+        const Value low = *std::min_element(lows, lows + lanes),
+                    high = *std::max_element(highs, highs + lanes);
         low_ = static_cast<double>(low);
         const double width = static_cast<double>(high) - low_;
         scale_ = width > 0 ? std::min((n_bins - 1) / width, 1e300) : 0;
@@ -114,8 +116,8 @@ class NearestWriter {
     }
     Index size() const { return static_cast<Index>(distances_.size()); }
 
-    // Writes the k nearest, sorted, their distances times `unit`. The point `self` (or -1) goes first, whatever
-    // else lies at distance 0.
+    // Writes the k nearest, sorted, their distances times `unit`. The point `self` (or -1) goes first,
+    // whatever else lies at distance 0.
     void write(Index k, Index self, double unit, Index* indices, double* distances) {
         histogram_.count(distances_.data(), size());
         const int last = histogram_.bin_of_rank(k);

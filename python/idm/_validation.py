@@ -23,7 +23,7 @@ def as_points(value: ArrayLike, name: str, *, n_columns: int | None = None) -> N
         raise ValueError(f"{name} must have at least one row and one column, got shape {array.shape}")
     if n_columns is not None and array.shape[1] != n_columns:
         raise ValueError(
-            f"{name} must have {n_columns} columns like the points it is compared with, got shape {array.shape}"
+            f"{name} must have {n_columns} columns like the points it goes with, got shape {array.shape}"
         )
     _check_range(array, name)
     return array

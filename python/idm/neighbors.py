@@ -51,6 +51,8 @@ def nearest_neighbors(
     points = as_points(X, "X")
     k = as_integer(n_neighbors, "n_neighbors", low=1)
     if k > len(points):
-        raise ValueError(f"n_neighbors={k} is more than the {len(points)} rows of X; lower n_neighbors or add rows")
+        raise ValueError(
+            f"n_neighbors={k} is more than the {len(points)} rows of X; lower n_neighbors or add rows"
+        )
     others = None if queries is None else as_points(queries, "queries", n_columns=points.shape[1])
     return Neighbors(*_core.nearest_neighbors(points, others, k, n_threads(n_jobs)))

@@ -1,0 +1,49 @@
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from idm import _core
+from idm._core import _select
+
+settings.register_profile("idm", deadline=None, derandomize=True, max_examples=40, print_blob=True)
+settings.load_profile("idm")
+
+
+@pytest.fixture(scope="module", params=_core.variants)
+def variant(request):
+    """Run the test with each built variant of the extension that this processor can run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IDM_ISA", request.param)
+        extension, isa = _select.load()
+        for name in dir(extension):
+            if not name.startswith("_"):
+                patch.setattr(_core, name, getattr(extension, name))
+        patch.setattr(_core, "isa", isa)
+        yield isa
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(12345)
+
+
+@pytest.fixture
+def run_python():
+    """Run a script in a fresh interpreter; returns what it printed."""
+
+    def run(script, *arguments, timeout=60, **environment):
+        done = subprocess.run(
+            [sys.executable, *arguments, "-c", script],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
