@@ -163,7 +163,7 @@ void search_blocks(ConstMatrixView points, ConstMatrixView queries, bool self, d
 // bench/neighbors.py --crossover.
 double break_even_share(Index m) {
     const double columns = static_cast<double>(m);
-    return (0.4 + 0.026 * columns) / (1.0 + 0.35 * columns);
+    return (0.6 + 0.04 * columns) / (1.0 + 0.35 * columns);
 }
 
 void search(ConstMatrixView points, ConstMatrixView queries, bool self, double unit, IndexMatrixView indices,

@@ -1,0 +1,46 @@
+#include "idm/neighbors.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include "data.hpp"
+
+namespace idm::bench {
+namespace {
+
+constexpr Index n_points = 10000, k = 500;
+
+void search(benchmark::State& state, const Matrix& points, NeighborMethod method) {
+    IndexMatrix indices(points.rows(), k);
+    Matrix distances(points.rows(), k);
+    const Execution execution{static_cast<int>(state.range(0))};
+    for (auto _ : state) {
+        nearest_neighbors(view(points), IndexMatrixView(indices.data(), points.rows(), k),
+                          MatrixView(distances.data(), points.rows(), k), execution, method);
+        benchmark::ClobberMemory();
+    }
+}
+
+void tree_torus(benchmark::State& state) { search(state, torus(n_points), NeighborMethod::tree); }
+void blocked_gaussian_30(benchmark::State& state) {
+    search(state, gaussian(n_points, 30), NeighborMethod::blocked);
+}
+void blocked_gaussian_250(benchmark::State& state) {
+    search(state, gaussian(n_points, 250), NeighborMethod::blocked);
+}
+
+BENCHMARK(tree_torus)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(blocked_gaussian_30)
+    ->ArgName("threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(blocked_gaussian_250)
+    ->ArgName("threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace idm::bench

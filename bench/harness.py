@@ -1,0 +1,68 @@
+"""Times of this library and its peers in one run, interleaved, as ratios.
+
+The machine may be shared and noisy, so a time by itself says little: every contestant runs once per round,
+the best round counts, and what is reported is a ratio of two such times.
+"""
+
+import json
+import os
+import platform
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import idm
+
+PACKAGES = ["numpy", "scipy", "scikit-learn", "scikit-dimension", "pydiffmap", "umap-learn"]
+
+
+def best_times(contestants, rounds=5):
+    """The best time in seconds of each contestant, a dictionary of functions without arguments."""
+    best = dict.fromkeys(contestants, float("inf"))
+    for _ in range(rounds):
+        for name, function in contestants.items():
+            start = time.perf_counter()
+            function()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+class Report:
+    """Rows of `ours against a peer`, printed as they come and kept with the machine for a JSON record."""
+
+    def __init__(self, title):
+        self.title, self.rows = title, []
+        print(f"{title}\n{'case':<44}{'ours':>9}{'peer':>9}{'ratio':>8}  aim")
+
+    def add(self, case, ours, peer, aim):
+        """Two times in seconds; `aim` says what the ratio ours / peer should be."""
+        self.rows.append({"case": case, "ours": ours, "peer": peer, "ratio": ours / peer, "aim": aim})
+        print(f"{case:<44}{ours:>8.3f}s{peer:>8.3f}s{ours / peer:>8.3f}  {aim}", flush=True)
+
+    def save(self, path):
+        """Write the rows with the machine and the versions they were measured on."""
+        record = {"title": self.title, "rows": self.rows, "machine": machine(), "versions": versions()}
+        Path(path).write_text(json.dumps(record, indent=1) + "\n")
+
+
+def machine():
+    """What the times depend on: processor and threads."""
+    model = platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [
+            line.split(":")[1].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line
+        ]
+        model = names[0] if names else model
+    return {"processor": model, "cpus": os.cpu_count(), "system": platform.platform(terse=True)}
+
+
+def versions():
+    """Versions of this library, of Python and of the peers that are installed."""
+    found = dict(idm.show_config("dicts"))
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
