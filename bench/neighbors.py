@@ -1,7 +1,7 @@
 """Nearest neighbours against SciPy's and scikit-learn's, N = 10,000, k = 500, two threads.
 
 python bench/neighbors.py               the figures
-python bench/neighbors.py --crossover   tree, blocks and the automatic choice, over ambient and intrinsic dimension
+python bench/neighbors.py --crossover   tree, blocks and the automatic choice, by dimension
 """
 
 import argparse
