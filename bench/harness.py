@@ -50,9 +50,7 @@ def machine():
     model = platform.processor()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        names = [
-            line.split(":")[1].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line
-        ]
+        names = [line.split(":")[1].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
         model = names[0] if names else model
     return {"processor": model, "cpus": os.cpu_count(), "system": platform.platform(terse=True)}
 

@@ -76,9 +76,7 @@ def crossover(rounds):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--crossover", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", help="where to write a record of the figures with machine and versions")

@@ -13,7 +13,7 @@ settings.register_profile("idm", deadline=None, derandomize=True, max_examples=4
 settings.load_profile("idm")
 
 
-@pytest.fixture(scope="module", params=_core.variants)
+@pytest.fixture(scope="module", params=_select.runnable_variants())
 def variant(request):
     """Run the test with each built variant of the extension that this processor can run."""
     with pytest.MonkeyPatch.context() as patch:

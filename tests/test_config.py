@@ -8,6 +8,7 @@ import pytest
 
 import idm
 from idm import _core
+from idm._core import _select
 
 
 def test_show_config_names_what_was_chosen(capsys):
@@ -20,7 +21,7 @@ def test_show_config_names_what_was_chosen(capsys):
         idm.show_config("json")
 
 
-@pytest.mark.parametrize("isa", _core.variants)
+@pytest.mark.parametrize("isa", _select.runnable_variants())
 def test_idm_isa_forces_a_variant(run_python, isa):
     assert run_python("from idm import _core; print(_core.isa)", IDM_ISA=isa).strip() == isa
 
@@ -47,7 +48,5 @@ except ImportError as error:
 @pytest.mark.parametrize("isa", _core.variants)
 def test_only_pyinit_is_exported(isa):
     (library,) = Path(_core.__file__).parent.glob(f"_{isa}.*.so")
-    symbols = subprocess.run(
-        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
-    )
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True)
     assert [line.split()[-1] for line in symbols.stdout.splitlines()] == [f"PyInit__{isa}"]

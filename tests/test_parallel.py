@@ -123,8 +123,7 @@ def test_two_python_threads_get_the_results_of_one(rng):
     expected = idm.nearest_neighbors(X, 30, n_jobs=1)
     results = []
     threads = [
-        threading.Thread(target=lambda: results.append(idm.nearest_neighbors(X, 30, n_jobs=2)))
-        for _ in range(4)
+        threading.Thread(target=lambda: results.append(idm.nearest_neighbors(X, 30, n_jobs=2))) for _ in range(4)
     ]
     for thread in threads:
         thread.start()

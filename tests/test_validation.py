@@ -28,6 +28,7 @@ inf_at[0, 2] = -np.inf
         (np.array([["1", "2"]]), TypeError, ["<U1", "astype"]),
         (np.array([[{}, 1]], dtype=object), TypeError, ["object", "not numeric"]),
         (np.array([["a", 1]], dtype=object), TypeError, ["object", "not numeric"]),
+        ([[10**400, 1]], TypeError, ["object", "not numeric"]),
         (np.zeros((2, 2), "datetime64[s]"), TypeError, ["datetime64"]),
         (scipy.sparse.csr_matrix((3, 3)), TypeError, ["sparse", "toarray"]),
         (np.ma.masked_equal(np.arange(4.0).reshape(2, 2), 1), ValueError, ["masked", "filled"]),

@@ -21,11 +21,27 @@ inline ConstMatrixView view(const Array& array) {
     if (array.ndim() != 2) throw py::value_error("expected a two-dimensional array");
     return {array.data(), array.shape(0), array.shape(1)};
 }
+inline ConstIndexMatrixView view(const IndexArray& array) {
+    if (array.ndim() != 2) throw py::value_error("expected a two-dimensional array");
+    return {array.data(), array.shape(0), array.shape(1)};
+}
 inline MatrixView mutable_view(Array& array) {
     return {array.mutable_data(), array.shape(0), array.shape(1)};
 }
 inline IndexMatrixView mutable_view(IndexArray& array) {
     return {array.mutable_data(), array.shape(0), array.shape(1)};
+}
+
+// Throws unless neighbours are those of `n_bases` base points among the rows of `points`.
+inline void check_neighbors(ConstMatrixView points, Index n_bases, ConstIndexMatrixView indices,
+                            ConstMatrixView distances) {
+    if (indices.rows() != n_bases || distances.rows() != n_bases || indices.cols() != distances.cols() ||
+        indices.cols() < 1) {
+        throw py::value_error("neighbours must be two arrays of shape (rows, k)");
+    }
+    if (indices.size() > 0 && (indices.minCoeff() < 0 || indices.maxCoeff() >= points.rows())) {
+        throw py::value_error("indices of neighbours must be rows of the points");
+    }
 }
 
 // Polled by the thread that called the step, which holds no GIL then. True leaves Python's exception set.
@@ -49,5 +65,9 @@ void run(int n_threads, Step&& step) {
 void register_config(py::module_& module);
 void register_parallel(py::module_& module);
 void register_neighbors(py::module_& module);
+void register_local_geometry(py::module_& module);
+void register_scaling_laws(py::module_& module);
+void register_tangent_spaces(py::module_& module);
+void register_local_derivatives(py::module_& module);
 
 }  // namespace idm::bindings

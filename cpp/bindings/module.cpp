@@ -6,4 +6,8 @@ PYBIND11_MODULE(IDM_MODULE, module, idm::bindings::py::mod_gil_not_used()) {
     register_config(module);
     register_parallel(module);
     register_neighbors(module);
+    register_local_geometry(module);
+    register_scaling_laws(module);
+    register_tangent_spaces(module);
+    register_local_derivatives(module);
 }

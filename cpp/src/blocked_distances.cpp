@@ -26,41 +26,54 @@ Eigen::RowVectorXd middle(ConstMatrixView points) {
     return centre;
 }
 
-double largest_deviation(ConstMatrixView rows, const Eigen::RowVectorXd& centre) {
-    double largest = 0;
-    for (Index i = 0; i < rows.rows(); ++i) {
-        largest = std::max(largest, (rows.row(i) - centre).cwiseAbs().maxCoeff());
-    }
-    return largest;
+double largest_deviation(ConstMatrixView rows, const Eigen::RowVectorXd& centre, const Execution& execution) {
+    Eigen::VectorXd largest(rows.rows());
+    parallel_for(
+        rows.rows(), 64, execution, [] { return 0; },
+        [&](Index begin, Index end, int, Region&) {
+            for (Index i = begin; i < end; ++i) largest[i] = (rows.row(i) - centre).cwiseAbs().maxCoeff();
+        });
+    return largest.maxCoeff();
 }
 
-FloatMatrix rounded(ConstMatrixView rows, const Eigen::RowVectorXd& centre, double factor) {
-    FloatMatrix result(rows.rows(), rows.cols());
-    for (Index i = 0; i < rows.rows(); ++i) result.row(i) = ((rows.row(i) - centre) * factor).cast<float>();
-    return result;
+// (rows - centre) * factor in single precision, and the squared norms of that.
+void round_rows(ConstMatrixView rows, const Eigen::RowVectorXd& centre, double factor,
+                const Execution& execution, FloatMatrix& rounded, std::vector<double>& norms) {
+    rounded.resize(rows.rows(), rows.cols());
+    norms.resize(rows.rows());
+    parallel_for(
+        rows.rows(), 64, execution, [] { return 0; },
+        [&](Index begin, Index end, int, Region&) {
+            for (Index i = begin; i < end; ++i) {
+                rounded.row(i) = ((rows.row(i) - centre) * factor).cast<float>();
+                norms[i] = rounded.row(i).cast<double>().squaredNorm();
+            }
+        });
 }
 
 }  // namespace
 
-BlockedDistances::BlockedDistances(ConstMatrixView points, ConstMatrixView queries, bool self, Index k)
+BlockedDistances::BlockedDistances(ConstMatrixView points, ConstMatrixView queries, bool self, Index k,
+                                   const Execution& execution)
     : points_(points),
       queries_(queries),
       k_(k),
       error_(1.1 * static_cast<double>(points.cols() + 10) * unit_roundoff),
-      norms_(points.rows()),
-      query_norms_(queries.rows()) {
+      norms_(points.rows()) {
     const Eigen::RowVectorXd centre = middle(points);
-    double scale = largest_deviation(points, centre);
-    if (!self) scale = std::max(scale, largest_deviation(queries, centre));
-    const double factor = scale > 0 ? 1 / scale : 1.0;
-    rounded_points_ = rounded(points, centre, factor);
-    rounded_queries_ = self ? FloatMatrix(-2 * rounded_points_) : rounded(queries, centre, -2 * factor);
-    for (Index j = 0; j < points.rows(); ++j) {
-        const double norm = rounded_points_.row(j).cast<double>().squaredNorm();
-        norms_[j] = static_cast<float>((1 - error_) * norm);
-    }
-    for (Index i = 0; i < queries.rows(); ++i) {
-        query_norms_[i] = rounded_queries_.row(i).cast<double>().squaredNorm() / 4;
+    double scale = largest_deviation(points, centre, execution);
+    if (!self) scale = std::max(scale, largest_deviation(queries, centre, execution));
+    // A power of two near 1 / scale; smaller deviations than 2^-1000 need not fill the range of float.
+    const double factor = scale > 0 ? std::ldexp(1.0, -std::max(std::ilogb(scale), -1000)) : 1.0;
+    std::vector<double> point_norms;
+    round_rows(points, centre, factor, execution, rounded_points_, point_norms);
+    for (Index j = 0; j < points.rows(); ++j) norms_[j] = static_cast<float>((1 - error_) * point_norms[j]);
+    if (self) {
+        rounded_queries_ = -2 * rounded_points_;
+        query_norms_ = std::move(point_norms);
+    } else {
+        round_rows(queries, centre, -2 * factor, execution, rounded_queries_, query_norms_);
+        for (double& norm : query_norms_) norm /= 4;
     }
 }
 
@@ -108,7 +121,8 @@ void BlockedDistances::screen(Index begin, Index end, Workspace& w, Region& regi
             Row& row = w.rows[i - begin];
             append(row, w.products.row(i - begin).data(), first, count);
             const bool first_or_last = row.threshold == infinity || first + count == n;
-            if (row.size > (first_or_last ? k_ : 2 * k_)) shrink(row, query_norms_[i], w);
+            // With millions of columns the error bound says nothing, and all points remain candidates.
+            if (row.size > (first_or_last ? k_ : 2 * k_) && error_ < 0.05) shrink(row, query_norms_[i], w);
         }
         region.checkpoint();
     }

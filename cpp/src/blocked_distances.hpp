@@ -1,7 +1,7 @@
 // All distances, a block at a time, as matrix products in single precision; what they lose is bounded, so
 // that the candidates kept are sure to contain the k nearest.
 //
-// With y = (x - centre) / scale rounded to float and c = O(m 2^-24), the screening value
+// With y = (x - centre) * factor rounded to float and c = O(m 2^-24), the screening value
 //     v_ij = (1 - c) |y_j|^2 - 2 y_i.y_j    satisfies    v_ij - slack_i <= d_ij^2 - |y_i|^2
 //                                                     <= v_ij + 2 c |y_j|^2 + slack_i.
 // If T is the largest right-hand side among the k smallest v, then all points with v_ij - slack_i <= T are
@@ -36,7 +36,8 @@ class BlockedDistances {
         std::vector<Row> rows;
     };
 
-    BlockedDistances(ConstMatrixView points, ConstMatrixView queries, bool self, Index k);
+    BlockedDistances(ConstMatrixView points, ConstMatrixView queries, bool self, Index k,
+                     const Execution& execution);
 
     Workspace workspace() const;
 

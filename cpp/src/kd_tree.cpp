@@ -5,13 +5,15 @@
 
 namespace idm {
 
-KdTree::KdTree(ConstMatrixView points) : m_(points.cols()), order_(points.rows()), leaves_(points.size()) {
+KdTree::KdTree(ConstMatrixView points, Region& region)
+    : m_(points.cols()), order_(points.rows()), leaves_(points.size()) {
     std::iota(order_.begin(), order_.end(), 0);
-    build(points, 0, points.rows());
+    build(points, 0, points.rows(), region);
 }
 
 // Splits the widest side of the box so that every leaf but the last is full.
-Index KdTree::build(ConstMatrixView points, Index first, Index count) {
+Index KdTree::build(ConstMatrixView points, Index first, Index count, Region& region) {
+    region.checkpoint();
     const Index index = static_cast<Index>(nodes_.size());
     nodes_.push_back({first, count, 0});
     boxes_.resize(boxes_.size() + 2 * m_);
@@ -41,8 +43,8 @@ Index KdTree::build(ConstMatrixView points, Index first, Index count) {
     const auto begin = order_.begin() + first;
     std::nth_element(begin, begin + left, begin + count,
                      [&](std::int32_t a, std::int32_t b) { return points(a, widest) < points(b, widest); });
-    build(points, first, left);
-    nodes_[index].right = build(points, first + left, count - left);
+    build(points, first, left, region);
+    nodes_[index].right = build(points, first + left, count - left, region);
     return index;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "idm/eigen.hpp"
+#include "idm/parallel.hpp"
 
 namespace idm {
 
@@ -12,7 +13,7 @@ class KdTree {
   public:
     static constexpr Index leaf_size = 32;
 
-    explicit KdTree(ConstMatrixView points);
+    KdTree(ConstMatrixView points, Region& region);
 
     // Calls visit(first, count, squared) for every leaf that may hold points with |x - query|^2 <= limit;
     // squared[0..count) are the squared distances of the points at tree positions first, first + 1, ...
@@ -31,7 +32,7 @@ class KdTree {
         Index right;  // the left child follows its parent; 0: a leaf
     };
 
-    Index build(ConstMatrixView points, Index first, Index count);
+    Index build(ConstMatrixView points, Index first, Index count, Region& region);
     double box_distance(Index node, const double* query) const;
 
     Index m_;

@@ -13,14 +13,6 @@
 namespace idm {
 namespace {
 
-// A power of two by which to divide the data so that squared distances neither overflow nor vanish;
-// 1 for data of any ordinary size.
-double safe_unit(ConstMatrixView points, ConstMatrixView queries) {
-    const double largest = std::max(points.cwiseAbs().maxCoeff(), queries.cwiseAbs().maxCoeff());
-    const int exponent = largest > 0 ? std::ilogb(largest) : 0;
-    return std::abs(exponent) < 400 ? 1.0 : std::ldexp(1.0, exponent);
-}
-
 class TreeSearch {
   public:
     struct Workspace {
@@ -32,8 +24,8 @@ class TreeSearch {
         Index scanned = 0;
     };
 
-    TreeSearch(ConstMatrixView points, ConstMatrixView queries, bool self)
-        : points_(points), queries_(queries), self_(self), tree_(points) {
+    TreeSearch(ConstMatrixView points, ConstMatrixView queries, bool self, Region& region)
+        : points_(points), queries_(queries), self_(self), tree_(points, region) {
         // Queries in the order of the tree: each is near the one before.
         order_.resize(queries.rows());
         start_.resize(queries.rows());
@@ -43,7 +35,10 @@ class TreeSearch {
                 start_[order_[p]] = p;
             }
         } else {
-            for (Index i = 0; i < queries.rows(); ++i) start_[i] = tree_.locate(queries.row(i).data());
+            for (Index i = 0; i < queries.rows(); ++i) {
+                start_[i] = tree_.locate(queries.row(i).data());
+                region.checkpoint();
+            }
             std::iota(order_.begin(), order_.end(), Index{0});
             std::stable_sort(order_.begin(), order_.end(),
                              [&](Index a, Index b) { return start_[a] < start_[b]; });
@@ -82,15 +77,15 @@ class TreeSearch {
         }
     }
 
-    void answer(Index i, Index k, double unit, Index* indices, double* distances, Workspace& w) const {
+    void answer(Index i, Index k, Index* indices, double* distances, Workspace& w) const {
         collect(i, k, w);
-        w.nearest.write(k, self_ ? i : -1, unit, indices, distances);
+        w.nearest.write(k, self_ ? i : -1, indices, distances);
         w.last = queries_.row(i).data();
-        w.last_radius = distances[k - 1] / unit;
+        w.last_radius = distances[k - 1];
     }
 
     // The share of the points that the search for one query looks at.
-    double scanned_share(Index k) const {
+    double scanned_share(Index k, Region& region) const {
         constexpr Index n_samples = 8;
         Workspace w = workspace();
         std::vector<Index> indices(k);
@@ -100,7 +95,8 @@ class TreeSearch {
             const Index p = s * (queries_.rows() - 1) / n_samples;
             w.last = nullptr;
             for (const Index q : {p, std::min(p + 1, queries_.rows() - 1)}) {
-                answer(query(q), k, 1.0, indices.data(), distances.data(), w);
+                answer(query(q), k, indices.data(), distances.data(), w);
+                region.checkpoint();
             }
             scanned += static_cast<double>(w.scanned);
         }
@@ -132,29 +128,30 @@ class TreeSearch {
     std::vector<Index> start_;  // per row of the queries: a tree position near it
 };
 
-void search_tree(const TreeSearch& search, Index n_queries, Index k, double unit, IndexMatrixView indices,
+void search_tree(const TreeSearch& search, Index n_queries, Index k, IndexMatrixView indices,
                  MatrixView distances, const Execution& execution) {
     parallel_for(
         n_queries, 64, execution, [&] { return search.workspace(); },
-        [&](Index begin, Index end, TreeSearch::Workspace& w, Region&) {
+        [&](Index begin, Index end, TreeSearch::Workspace& w, Region& region) {
             w.last = nullptr;
             for (Index p = begin; p < end; ++p) {
                 const Index i = search.query(p);
-                search.answer(i, k, unit, &indices(i, 0), &distances(i, 0), w);
+                search.answer(i, k, &indices(i, 0), &distances(i, 0), w);
+                region.checkpoint();
             }
         });
 }
 
-void search_blocks(ConstMatrixView points, ConstMatrixView queries, bool self, double unit,
-                   IndexMatrixView indices, MatrixView distances, const Execution& execution) {
+void search_blocks(ConstMatrixView points, ConstMatrixView queries, bool self, IndexMatrixView indices,
+                   MatrixView distances, const Execution& execution) {
     const Index k = indices.cols();
-    const BlockedDistances blocks(points, queries, self, k);
+    const BlockedDistances blocks(points, queries, self, k, execution);
     parallel_for(
         queries.rows(), BlockedDistances::block_size, execution, [&] { return blocks.workspace(); },
         [&](Index begin, Index end, BlockedDistances::Workspace& w, Region& region) {
             blocks.collect(begin, end, w, region);
             for (Index i = begin; i < end; ++i) {
-                w.rows[i - begin].nearest.write(k, self ? i : -1, unit, &indices(i, 0), &distances(i, 0));
+                w.rows[i - begin].nearest.write(k, self ? i : -1, &indices(i, 0), &distances(i, 0));
             }
         });
 }
@@ -166,50 +163,38 @@ double break_even_share(Index m) {
     return (0.6 + 0.04 * columns) / (1.0 + 0.35 * columns);
 }
 
-void search(ConstMatrixView points, ConstMatrixView queries, bool self, double unit, IndexMatrixView indices,
+void search(ConstMatrixView points, ConstMatrixView queries, bool self, IndexMatrixView indices,
             MatrixView distances, const Execution& execution, NeighborMethod method) {
     const Index k = indices.cols();
-    if (method != NeighborMethod::blocked) {
-        const TreeSearch tree(points, queries, self);
-        if (method == NeighborMethod::tree || tree.scanned_share(k) < break_even_share(points.cols())) {
-            search_tree(tree, queries.rows(), k, unit, indices, distances, execution);
-            return;
-        }
-    }
-    search_blocks(points, queries, self, unit, indices, distances, execution);
-}
-
-void search_scaled(ConstMatrixView points, ConstMatrixView queries, bool self, IndexMatrixView indices,
-                   MatrixView distances, const Execution& execution, NeighborMethod method) {
-    if (indices.cols() < 1 || indices.cols() > points.rows()) {
+    if (k < 1 || k > points.rows()) {
         throw std::invalid_argument("nearest_neighbors: k must be between 1 and the number of points");
     }
     if (points.rows() > std::numeric_limits<std::int32_t>::max()) {
         throw std::invalid_argument("nearest_neighbors: more than 2^31 - 1 points");
     }
     if (queries.rows() == 0) return;
-    const double unit = safe_unit(points, queries);
-    if (unit == 1.0) {
-        search(points, queries, self, unit, indices, distances, execution, method);
-        return;
+    if (method != NeighborMethod::blocked) {
+        Region region(execution);
+        const TreeSearch tree(points, queries, self, region);
+        if (method == NeighborMethod::tree ||
+            tree.scanned_share(k, region) < break_even_share(points.cols())) {
+            search_tree(tree, queries.rows(), k, indices, distances, execution);
+            return;
+        }
     }
-    const Matrix scaled_points = points / unit;
-    const Matrix scaled_queries = self ? Matrix() : Matrix(queries / unit);
-    const ConstMatrixView p(scaled_points.data(), points.rows(), points.cols());
-    const ConstMatrixView q(self ? p.data() : scaled_queries.data(), queries.rows(), queries.cols());
-    search(p, q, self, unit, indices, distances, execution, method);
+    search_blocks(points, queries, self, indices, distances, execution);
 }
 
 }  // namespace
 
 void nearest_neighbors(ConstMatrixView points, IndexMatrixView indices, MatrixView distances,
                        const Execution& execution, NeighborMethod method) {
-    search_scaled(points, points, true, indices, distances, execution, method);
+    search(points, points, true, indices, distances, execution, method);
 }
 
 void nearest_neighbors(ConstMatrixView points, ConstMatrixView queries, IndexMatrixView indices,
                        MatrixView distances, const Execution& execution, NeighborMethod method) {
-    search_scaled(points, queries, false, indices, distances, execution, method);
+    search(points, queries, false, indices, distances, execution, method);
 }
 
 }  // namespace idm

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 #include "idm/eigen.hpp"
@@ -28,10 +29,10 @@ inline double squared_distance(const double* a, const double* b, Index m) {
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-// |a - b|, with scaled differences where their squares would underflow.
+// |a - b|, with scaled differences where their squares would overflow or underflow.
 inline double distance(const double* a, const double* b, Index m) {
     const double squared = squared_distance(a, b, m);
-    if (squared > 1e-280) return std::sqrt(squared);
+    if (squared > 1e-280 && squared < 1e300) return std::sqrt(squared);
     double largest = 0;
     for (Index c = 0; c < m; ++c) largest = std::max(largest, std::abs(a[c] - b[c]));
     if (largest == 0) return 0;
@@ -116,9 +117,9 @@ class NearestWriter {
     }
     Index size() const { return static_cast<Index>(distances_.size()); }
 
-    // Writes the k nearest, sorted, their distances times `unit`. The point `self` (or -1) goes first,
-    // whatever else lies at distance 0.
-    void write(Index k, Index self, double unit, Index* indices, double* distances) {
+    // Writes the k nearest, sorted. The point `self` (or -1) goes first, whatever else lies at distance 0.
+    void write(Index k, Index self, Index* indices, double* distances) {
+        if (size() < k) throw std::logic_error("nearest_neighbors: fewer candidates than neighbours");
         histogram_.count(distances_.data(), size());
         const int last = histogram_.bin_of_rank(k);
         // Counting sort by bins, then a sort within each.
@@ -139,7 +140,7 @@ class NearestWriter {
         }
         for (Index j = 0; j < k; ++j) {
             indices[j] = sorted_[j].index;
-            distances[j] = sorted_[j].distance * unit;
+            distances[j] = sorted_[j].distance;
         }
         if (self >= 0) distances[0] = 0;
     }

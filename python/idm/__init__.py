@@ -5,10 +5,24 @@ The steps of the method are functions on arrays, each in a module of the same na
 
 from importlib.metadata import version as _version
 
-from idm import exceptions
-from idm.config import show_config
-from idm.neighbors import nearest_neighbors
+from idm import datasets, exceptions
+from idm._config import show_config
+from idm._local_derivatives import local_derivatives
+from idm._local_geometry import local_geometry
+from idm._neighbors import nearest_neighbors
+from idm._scaling_laws import scaling_laws
+from idm._tangent_spaces import tangent_spaces
 
 __version__ = _version("iterated-diffusion-map")
 
-__all__ = ["__version__", "exceptions", "nearest_neighbors", "show_config"]
+__all__ = [
+    "__version__",
+    "datasets",
+    "exceptions",
+    "local_derivatives",
+    "local_geometry",
+    "nearest_neighbors",
+    "scaling_laws",
+    "show_config",
+    "tangent_spaces",
+]

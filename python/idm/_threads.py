@@ -8,6 +8,9 @@ from idm import _core
 from idm._validation import as_integer
 from idm.exceptions import ForkedProcessWarning
 
+# More threads than this are a mistake, and some systems could not start them.
+_MOST = 1024
+
 
 def n_threads(n_jobs: int | None) -> int:
     """Threads for one call: `n_jobs`, or what OMP_NUM_THREADS and threadpoolctl allow at this moment.
@@ -15,11 +18,11 @@ def n_threads(n_jobs: int | None) -> int:
     Negative numbers count back from the number of processors, as in scikit-learn: -1 means all of them.
     """
     if n_jobs is not None:
-        n_jobs = as_integer(n_jobs, "n_jobs")
+        n_jobs = as_integer(n_jobs, "n_jobs", low=-_MOST, high=_MOST)
         if n_jobs == 0:
             raise ValueError("n_jobs must not be 0; use None for the default, or -1 for all processors")
     if _core.in_forked_child():
-        _warn_forked()
+        _warn_forked(os.getpid())
         return 1
     if n_jobs is None:
         return _core.max_threads()
@@ -31,7 +34,7 @@ def _n_processors() -> int:
 
 
 @functools.cache
-def _warn_forked() -> None:
+def _warn_forked(_pid: int) -> None:
     warnings.warn(
         "idm runs on one thread here: this process was forked from one that had loaded idm, and OpenMP's "
         "threads do not survive a fork. Use the 'spawn' or 'forkserver' start method, or joblib's 'loky', "

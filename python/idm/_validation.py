@@ -22,11 +22,54 @@ def as_points(value: ArrayLike, name: str, *, n_columns: int | None = None) -> N
     if array.size == 0:
         raise ValueError(f"{name} must have at least one row and one column, got shape {array.shape}")
     if n_columns is not None and array.shape[1] != n_columns:
-        raise ValueError(
-            f"{name} must have {n_columns} columns like the points it goes with, got shape {array.shape}"
-        )
+        raise ValueError(f"{name} must have {n_columns} columns like the points it goes with, got shape {array.shape}")
     _check_range(array, name)
     return array
+
+
+def as_features(value: ArrayLike, name: str, *, n_rows: int) -> NDArray[np.float64]:
+    """Feature values as a finite (n_rows, n) array; a one-dimensional array is one column."""
+    array = _as_float(value, name)
+    if array.ndim == 1:
+        array = array.reshape(-1, 1)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"{name} must have shape (rows,) or (rows, features), got shape {array.shape}")
+    if len(array) != n_rows:
+        raise ValueError(f"{name} must have a row for each of the {n_rows} rows of X, got {len(array)} rows")
+    _check_range(array, name)
+    return array
+
+
+def as_bandwidths(value: ArrayLike, name: str, *, n_rows: int | None = None) -> NDArray[np.float64]:
+    """Positive finite bandwidths as a vector; with `n_rows`, one each, or one number for all of them."""
+    array = _as_float(value, name)
+    if n_rows is not None and array.ndim == 0:
+        array = np.full(n_rows, array)
+    if array.ndim != 1 or array.size == 0 or (n_rows is not None and len(array) != n_rows):
+        wanted = "a list of numbers" if n_rows is None else f"a number, or {n_rows} of them, one per row of X"
+        raise ValueError(f"{name} must be {wanted}, got shape {array.shape}")
+    wrong = ~((array > 0) & np.isfinite(array))
+    if wrong.any():
+        raise ValueError(f"{name} must be positive and finite, got {array[wrong][0]} at position {wrong.argmax()}")
+    return array
+
+
+def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """`value` if it is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value
+
+
+def as_real(value: Any, name: str, *, low: float = -np.inf, high: float = np.inf) -> float:
+    """`value` as a finite float between `low` and `high`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
+    result = float(value)
+    if not (low <= result <= high and np.isfinite(result)):
+        bounds = f"at least {low}" if np.isinf(high) else f"between {low} and {high}"
+        raise ValueError(f"{name} must be finite and {bounds}, got {result}")
+    return result
 
 
 def as_integer(value: Any, name: str, *, low: int | None = None, high: int | None = None) -> int:
@@ -56,7 +99,7 @@ def _as_float(value: ArrayLike, name: str) -> NDArray[np.float64]:
     try:
         with np.errstate(over="ignore"):  # a longdouble may become inf, which _check_range reports
             return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{name} has dtype {array.dtype} and is not numeric: {error}") from error
 
 

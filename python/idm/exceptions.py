@@ -3,3 +3,7 @@
 
 class ForkedProcessWarning(RuntimeWarning):
     """A step runs on one thread because this process was forked from one that had loaded idm."""
+
+
+class DegenerateNeighborhoodWarning(RuntimeWarning):
+    """All neighbours of some points coincide with them, so that their bandwidth is borrowed from others."""

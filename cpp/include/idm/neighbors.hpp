@@ -14,7 +14,9 @@ enum class NeighborMethod {
 
 // The k nearest points of each point: `indices` and `distances` are N x k, 1 <= k <= N, the point itself
 // first with distance 0, the others by increasing distance, ties by increasing index. Exact: distances are
-// |x_i - x_j| from the differences, without overflow or underflow. Memory beyond the result is O(N m).
+// |x_i - x_j| from the differences, without overflow or underflow. Memory beyond the result is O(N m), and
+// while distances are computed in blocks up to 128 lists of candidates per thread, each usually of a few k
+// and at most of N.
 void nearest_neighbors(ConstMatrixView points, IndexMatrixView indices, MatrixView distances,
                        const Execution& execution, NeighborMethod method = NeighborMethod::automatic);
 

@@ -44,7 +44,8 @@ class Region {
     explicit Region(const Execution& execution) : execution_(execution) {}
 
     // Leaves the block (by an exception that parallel_for understands) if the loop is to stop. Called
-    // before every block; blocks that take longer than 0.1 s call it inside as well.
+    // before every block; blocks that take longer than 0.1 s call it inside as well. Serial work has a Region
+    // of its own, from which Interrupted goes straight to the caller.
     void checkpoint() {
         if (stop_.load(std::memory_order_relaxed)) throw Stopped{};
         if (execution_.interrupted == nullptr || std::this_thread::get_id() != caller_) return;
@@ -61,6 +62,11 @@ class Region {
             work();
         } catch (const Stopped&) {
             // Another thread's exception is kept already.
+        } catch (const Interrupted&) {
+            // Goes before any exception of a block: the caller's signal is consumed.
+            const std::lock_guard<std::mutex> lock(mutex_);
+            first_ = std::current_exception();
+            stop_ = true;
         } catch (...) {
             const std::lock_guard<std::mutex> lock(mutex_);
             if (!first_) first_ = std::current_exception();

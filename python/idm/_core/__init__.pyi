@@ -9,6 +9,7 @@ _Array: TypeAlias = NDArray[np.float64]
 _IndexArray: TypeAlias = NDArray[np.intp]
 
 isa: str
+least_weight: float
 variants: tuple[str, ...]
 
 def cpu_has_v3() -> bool: ...
@@ -23,3 +24,34 @@ def nearest_neighbors(
     n_threads: int,
     method: Literal["auto", "tree", "blocked"] = "auto",
 ) -> tuple[_IndexArray, _Array]: ...
+def local_geometry(
+    points: _Array, indices: _IndexArray, distances: _Array, svd: bool, n_bandwidths: int, n_threads: int
+) -> tuple[_Array, int]: ...
+def scaling_laws(
+    points: _Array,
+    base: _Array,
+    indices: _IndexArray,
+    distances: _Array,
+    bandwidths: _Array,
+    n_threads: int,
+) -> tuple[_Array, _Array, _Array]: ...
+def tangent_spaces(
+    points: _Array,
+    indices: _IndexArray,
+    distances: _Array,
+    bandwidths: _Array,
+    n_components: int,
+    n_threads: int,
+) -> tuple[_Array, _Array]: ...
+def local_derivatives(
+    points: _Array,
+    values: _Array,
+    bases: _Array,
+    base_values: _Array | None,
+    indices: _IndexArray,
+    distances: _Array,
+    bandwidths: _Array,
+    method: str,
+    regularization: float,
+    n_threads: int,
+) -> _Array: ...

@@ -51,8 +51,45 @@ def nearest_neighbors(
     points = as_points(X, "X")
     k = as_integer(n_neighbors, "n_neighbors", low=1)
     if k > len(points):
-        raise ValueError(
-            f"n_neighbors={k} is more than the {len(points)} rows of X; lower n_neighbors or add rows"
-        )
+        raise ValueError(too_many_neighbors(k, len(points)))
     others = None if queries is None else as_points(queries, "queries", n_columns=points.shape[1])
     return Neighbors(*_core.nearest_neighbors(points, others, k, n_threads(n_jobs)))
+
+
+def given_or_found(
+    points: NDArray[np.float64], n_neighbors: int | None, neighbors: Neighbors | None, threads: int
+) -> Neighbors:
+    """The neighbours of all points for the steps that follow: at least two, whose squares are finite."""
+    if neighbors is None:
+        if n_neighbors is None:
+            raise TypeError("n_neighbors must be given, or neighbors as nearest_neighbors returns them")
+        k = as_integer(n_neighbors, "n_neighbors", low=2)
+        if k > len(points):
+            raise ValueError(too_many_neighbors(k, len(points)))
+        found = Neighbors(*_core.nearest_neighbors(points, None, k, threads))
+    else:
+        indices, distances = neighbors
+        found = Neighbors(
+            np.ascontiguousarray(indices, dtype=np.intp), np.ascontiguousarray(distances, dtype=np.float64)
+        )
+        shape = found.indices.shape
+        if len(shape) != 2 or shape[0] != len(points) or shape[1] < 2 or found.distances.shape != shape:
+            raise ValueError(
+                f"neighbors must be indices and distances of shape ({len(points)}, k) with k >= 2, got shapes "
+                f"{shape} and {found.distances.shape}"
+            )
+    farthest = found.distances[:, -1].max()
+    if not farthest < LARGEST_DISTANCE:
+        raise ValueError(
+            f"X has neighbours {farthest:.3g} apart, whose squared distances overflow; divide X by {farthest:.0e}"
+        )
+    return found
+
+
+# Bandwidths are squares of distances, and sums of them must be finite.
+LARGEST_DISTANCE = 1e145
+
+
+def too_many_neighbors(k: int, n_rows: int) -> str:
+    """What to say when there are not as many points as neighbours are asked for."""
+    return f"n_neighbors={k} is more than the {n_rows} rows of X; lower n_neighbors or add rows"

@@ -1,0 +1,104 @@
+#include "idm/bandwidth.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace idm {
+namespace {
+
+// Squared distances below this count as 0: their bandwidths could not be represented.
+constexpr double smallest_square = 1e-290;
+// More than the error of the screened d1, relative.
+constexpr float screening_error = 1e-4f;
+
+}  // namespace
+
+BandwidthSweep::BandwidthSweep(Index k, Index n_bandwidths)
+    : n_bandwidths_(n_bandwidths),
+      squared_(k),
+      x_(k),
+      w_(k),
+      relative_(k),
+      relative_x_(k),
+      relative_w_(k),
+      screened_(n_bandwidths) {}
+
+bool BandwidthSweep::start(const double* distances) {
+    const Index k = squared_.size();
+    bool sorted = distances[0] >= 0;
+    for (Index j = 1; j < k; ++j) sorted &= distances[j] >= distances[j - 1];
+    if (!sorted)
+        throw std::invalid_argument("distances of neighbors must be sorted along each row, without NaN");
+    for (Index j = 0; j < k; ++j) squared_[j] = distances[j] * distances[j];
+    largest_ = squared_[k - 1];
+    if (largest_ < smallest_square) return false;
+    const double* first = std::lower_bound(squared_.data(), squared_.data() + k, smallest_square);
+    const double machine_epsilon = std::numeric_limits<double>::epsilon();
+    log_first_ = std::log(*first / (2 * -std::log(machine_epsilon)));
+    const double log_last = std::log(10 * largest_);
+    log_step_ = n_bandwidths_ > 1 ? (log_last - log_first_) / static_cast<double>(n_bandwidths_ - 1) : 0;
+    return true;
+}
+
+double BandwidthSweep::bandwidth(Index l) const {
+    return std::exp(log_first_ + static_cast<double>(l) * log_step_);
+}
+
+Moments BandwidthSweep::moments(double epsilon) {
+    const double limit = squared_[0] + 2 * epsilon * largest_exponent;
+    const double* begin = squared_.data();
+    n_weighted_ = std::upper_bound(begin, begin + squared_.size(), limit) - begin;
+    auto x = x_.head(n_weighted_);
+    auto w = w_.head(n_weighted_);
+    x = squared_.head(n_weighted_) / (2 * epsilon);
+    w = (x[0] - x).exp();
+    weight_sum_ = w.sum();
+    const double mean = (w * x).sum() / weight_sum_;
+    return {weight_sum_ * std::exp(-x[0]), mean, (w * x * x).sum() / weight_sum_};
+}
+
+const std::vector<BandwidthSweep::Screened>& BandwidthSweep::screen() {
+    const Index k = squared_.size();
+    relative_ = (squared_ / largest_).cast<float>();
+    Index n = 0;
+    for (Index l = 0; l < n_bandwidths_; ++l) {
+        const double half_inverse = largest_ / (2 * bandwidth(l));
+        while (n < k && squared_[n] / largest_ * half_inverse <= largest_exponent) ++n;
+        auto x = relative_x_.head(n);
+        auto w = relative_w_.head(n);
+        x = relative_.head(n) * static_cast<float>(half_inverse);
+        w = (-x).exp();
+        const float weight = w.sum();
+        w *= x;
+        const float mean = w.sum() / weight;
+        const float mean_square = (w * x).sum() / weight;
+        screened_[l] = {weight, 2 * mean, mean > 0 ? mean_square / mean - mean - 1 : 0};
+    }
+    return screened_;
+}
+
+Index BandwidthSweep::argmax_d1() {
+    // Where single precision cannot hold the spread of the distances, nothing is ruled out by it.
+    const bool exact = squared_[std::min<Index>(1, squared_.size() - 1)] / largest_ > 1e-30;
+    float threshold = -1;
+    if (exact) {
+        float largest = 0;
+        for (const Screened& s : screen()) largest = std::max(largest, s.d1);
+        threshold = largest * (1 - screening_error);
+    }
+    Index best = 0;
+    double best_d1 = -1;
+    for (Index l = 0; l < n_bandwidths_; ++l) {
+        if (exact && screened_[l].d1 < threshold) continue;
+        const double d1 = moments(bandwidth(l)).d1();
+        if (d1 > best_d1) {
+            best_d1 = d1;
+            best = l;
+        }
+    }
+    return best;
+}
+
+}  // namespace idm

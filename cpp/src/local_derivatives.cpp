@@ -1,0 +1,168 @@
+#include "idm/local_derivatives.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "idm/bandwidth.hpp"
+#include "least_squares.hpp"
+#include "symmetric.hpp"
+
+namespace idm {
+namespace {
+
+// The weighted differences of one neighbourhood, and the solution of its regression.
+class Regression {
+  public:
+    Regression(Index k, Index m, Index n, Derivative method, double gamma)
+        : m_(m),
+          n_(n),
+          method_(method),
+          gamma_(gamma),
+          sweep_(k, 1),
+          roots_(k),
+          means_(m),
+          value_means_(n),
+          differences_(std::max(k, m) * std::min(k, m)),
+          features_(n, k),
+          system_(std::min(k, m), std::min(k, m)),
+          least_squares_(gamma == 0 ? k : 0, gamma == 0 ? m : 0) {}
+
+    void solve(ConstMatrixView points, ConstMatrixView values, const double* base, const double* base_value,
+               const Index* indices, const double* distances, double epsilon, double* derivative) {
+        sweep_.start(distances);
+        sweep_.moments(epsilon);
+        n_weighted_ = sweep_.n_weighted();
+        roots_.head(n_weighted_) = (sweep_.w().head(n_weighted_) / sweep_.weight_sum()).sqrt();
+        find_means(points, values, base, base_value, indices);
+        for (Index f = 0; f < n_; ++f) {
+            for (Index j = 0; j < n_weighted_; ++j) {
+                features_(f, j) = roots_[j] * (values(indices[j], f) - value_means_[f]);
+            }
+        }
+        const bool by_coordinates = m_ <= n_weighted_ || method_ == Derivative::correlation || gamma_ == 0;
+        if (by_coordinates) {
+            gather_coordinates(points, base, indices);
+        } else {
+            gather_points(points, base, indices);
+        }
+        if (method_ == Derivative::correlation) {
+            for (Index f = 0; f < n_; ++f) products(f, derivative, 1 / epsilon);
+        } else if (gamma_ == 0) {
+            least_squares_.solve(differences_.data(), n_weighted_, n_weighted_, features_.data(), n_,
+                                 features_.cols(), derivative);
+        } else if (by_coordinates) {
+            factorise(m_, n_weighted_, epsilon);
+            for (Index f = 0; f < n_; ++f) {
+                products(f, derivative, 1);
+                cholesky_solve(system_.data(), m_, system_.cols(), derivative + f * m_);
+            }
+        } else {
+            // The smaller system: (G + gamma eps I) z = dy over the points, DH = sum_j z_j dx_j^T.
+            factorise(n_weighted_, m_, epsilon);
+            for (Index f = 0; f < n_; ++f) {
+                double *z = &features_(f, 0), *out = derivative + f * m_;
+                cholesky_solve(system_.data(), n_weighted_, system_.cols(), z);
+                std::fill(out, out + m_, 0.0);
+                for (Index j = 0; j < n_weighted_; ++j) {
+                    const double* row = differences_.data() + j * m_;
+                    for (Index c = 0; c < m_; ++c) out[c] += z[j] * row[c];
+                }
+            }
+        }
+    }
+
+  private:
+    // The origins of both differences: the base point, or the weighted means, as offsets from the base point
+    // and from the first value.
+    void find_means(ConstMatrixView points, ConstMatrixView values, const double* base,
+                    const double* base_value, const Index* indices) {
+        means_.setZero();
+        if (method_ != Derivative::affine) {
+            for (Index f = 0; f < n_; ++f) value_means_[f] = base_value[f];
+            return;
+        }
+        value_means_.setZero();
+        for (Index j = 0; j < n_weighted_; ++j) {
+            const double weight = roots_[j] * roots_[j];
+            const double* x = points.row(indices[j]).data();
+            for (Index c = 0; c < m_; ++c) means_[c] += weight * (x[c] - base[c]);
+            for (Index f = 0; f < n_; ++f)
+                value_means_[f] += weight * (values(indices[j], f) - values(indices[0], f));
+        }
+        for (Index f = 0; f < n_; ++f) value_means_[f] += values(indices[0], f);
+    }
+
+    // Weighted differences as m rows of n_weighted numbers, eight points at a time.
+    void gather_coordinates(ConstMatrixView points, const double* base, const Index* indices) {
+        constexpr Index block = 8;
+        for (Index first = 0; first < n_weighted_; first += block) {
+            const Index count = std::min(block, n_weighted_ - first);
+            for (Index c = 0; c < m_; ++c) {
+                double* out = differences_.data() + c * n_weighted_ + first;
+                for (Index j = 0; j < count; ++j) {
+                    out[j] = roots_[first + j] * (points(indices[first + j], c) - base[c] - means_[c]);
+                }
+            }
+        }
+    }
+
+    // Weighted differences as n_weighted rows of m numbers.
+    void gather_points(ConstMatrixView points, const double* base, const Index* indices) {
+        for (Index j = 0; j < n_weighted_; ++j) {
+            const double* x = points.row(indices[j]).data();
+            double* out = differences_.data() + j * m_;
+            for (Index c = 0; c < m_; ++c) out[c] = roots_[j] * (x[c] - base[c] - means_[c]);
+        }
+    }
+
+    // sum_j w_j dy_j dx_j^T for one feature, times a factor.
+    void products(Index feature, double* derivative, double factor) const {
+        for (Index c = 0; c < m_; ++c) {
+            const double* row = differences_.data() + c * n_weighted_;
+            derivative[feature * m_ + c] = factor * dot(row, &features_(feature, 0), n_weighted_);
+        }
+    }
+
+    // Cholesky factor of rows rows^T + gamma eps I. The ridge is raised where rounding hides it.
+    void factorise(Index size, Index length, double epsilon) {
+        for (double ridge = gamma_ * epsilon;; ridge *= 16) {
+            gram_lower(differences_.data(), size, length, length, system_.data(), system_.cols());
+            for (Index i = 0; i < size; ++i) system_(i, i) += ridge;
+            if (cholesky(system_.data(), size, system_.cols())) return;
+            if (!std::isfinite(ridge))
+                throw std::runtime_error("local_derivatives: the normal equations overflow");
+        }
+    }
+
+    Index m_, n_, n_weighted_ = 0;
+    Derivative method_;
+    double gamma_;
+    BandwidthSweep sweep_;
+    Eigen::ArrayXd roots_, means_, value_means_;
+    std::vector<double> differences_;
+    Matrix features_, system_;
+    LeastSquares least_squares_;
+};
+
+}  // namespace
+
+void local_derivatives(ConstMatrixView points, ConstMatrixView values, ConstMatrixView bases,
+                       ConstMatrixView base_values, ConstIndexMatrixView indices, ConstMatrixView distances,
+                       ConstMatrixView bandwidths, Derivative method, double gamma, MatrixView derivatives,
+                       const Execution& execution) {
+    const Index k = indices.cols(), m = points.cols(), n = values.cols();
+    parallel_for(
+        indices.rows(), 8, execution, [&] { return Regression(k, m, n, method, gamma); },
+        [&](Index begin, Index end, Regression& regression, Region& region) {
+            for (Index i = begin; i < end; ++i) {
+                const double* base_value = base_values.size() > 0 ? base_values.row(i).data() : nullptr;
+                regression.solve(points, values, bases.row(i).data(), base_value, indices.row(i).data(),
+                                 distances.row(i).data(), bandwidths(i, 0), derivatives.row(i).data());
+                region.checkpoint();
+            }
+        });
+}
+
+}  // namespace idm

@@ -1,0 +1,213 @@
+#include "idm/scaling_laws.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "symmetric.hpp"
+
+namespace idm {
+namespace {
+
+// Eigenvalues below this share of the largest are rounding errors of zeros.
+constexpr double vanishing = 1e-14;
+
+}  // namespace
+
+Neighborhood::Neighborhood(Index k, Index m)
+    : k_(k),
+      m_(m),
+      q_(std::min(k, m)),
+      coordinates_(m, k),
+      rows_(q_, m),
+      gram_(q_, q_),
+      scaled_(m, k),
+      system_(q_, q_),
+      vectors_(q_, q_),
+      dual_vectors_(q_, q_),
+      values_(q_),
+      exponents_(q_),
+      root_weights_(k),
+      scratch_(2 * q_),
+      projection_(k),
+      weighted_(k),
+      image_(std::max(m, q_)) {}
+
+void Neighborhood::start(ConstMatrixView points, const double* base, const Index* indices) {
+    points_ = points.data();
+    base_ = base;
+    indices_ = indices;
+    n_rows_ = n_gram_ = 0;
+    // Eight points at a time, so that each cache line of coordinates_ is written once.
+    constexpr Index block = 8;
+    for (Index first = 0; first < k_; first += block) {
+        const Index count = std::min(block, k_ - first);
+        for (Index c = 0; c < m_; ++c) {
+            double* out = &coordinates_(c, first);
+            for (Index j = 0; j < count; ++j) out[j] = points(indices[first + j], c) - base[c];
+        }
+    }
+}
+
+// Makes the inner products of the first n differences available.
+void Neighborhood::extend_gram(Index n) {
+    if (n <= n_gram_) return;
+    for (; n_rows_ < n; ++n_rows_) {
+        const double* x = points_ + indices_[n_rows_] * m_;
+        for (Index c = 0; c < m_; ++c) rows_(n_rows_, c) = x[c] - base_[c];
+    }
+    gram_lower(rows_.data(), n, m_, m_, gram_.data(), q_);
+    for (Index i = 0; i < n; ++i) {
+        for (Index j = 0; j < i; ++j) gram_(j, i) = gram_(i, j);
+    }
+    n_gram_ = n;
+}
+
+void Neighborhood::decompose(const BandwidthSweep& sweep) {
+    n_ = sweep.n_weighted();
+    dual_ = m_ > n_;
+    size_ = dual_ ? n_ : m_;
+    const double inverse = 1 / sweep.weight_sum();
+    root_weights_.head(n_) = (sweep.w().head(n_) * inverse).sqrt();
+    if (dual_) {
+        extend_gram(n_);
+        for (Index i = 0; i < n_; ++i) {
+            for (Index j = 0; j <= i; ++j) system_(i, j) = gram_(i, j) * root_weights_[i] * root_weights_[j];
+        }
+    } else {
+        for (Index c = 0; c < m_; ++c) {
+            const double* x = coordinates_.row(c).data();
+            double* out = scaled_.row(c).data();
+            for (Index j = 0; j < n_; ++j) out[j] = x[j] * root_weights_[j];
+        }
+        gram_lower(scaled_.data(), m_, n_, k_, system_.data(), q_);
+    }
+    symmetric_eigen(system_.data(), size_, q_, values_.data(), vectors_.data(), q_, scratch_.data());
+    if (!dual_) return;
+    for (Index l = 0; l < size_; ++l) {
+        const double factor = vanishes(l) ? 0 : 1 / std::sqrt(values_[l]);
+        for (Index j = 0; j < n_; ++j) dual_vectors_(l, j) = vectors_(l, j) * root_weights_[j] * factor;
+    }
+}
+
+bool Neighborhood::vanishes(Index l) const { return l >= size_ || !(values_[l] > vanishing * values_[0]); }
+
+double Neighborhood::singular_value(Index l) const { return vanishes(l) ? 0 : std::sqrt(values_[l]); }
+
+void Neighborhood::vector(Index l, double* v) const {
+    std::fill(v, v + m_, 0.0);
+    if (dual_ && l < size_) {
+        for (Index j = 0; j < n_; ++j) {
+            for (Index c = 0; c < m_; ++c) v[c] += dual_vectors_(l, j) * rows_(j, c);
+        }
+    } else if (l < size_) {
+        std::copy_n(vectors_.row(l).data(), m_, v);
+    }
+    const double* largest =
+        std::max_element(v, v + m_, [](double a, double b) { return std::abs(a) < std::abs(b); });
+    if (*largest < 0) std::transform(v, v + m_, v, [](double a) { return -a; });
+}
+
+Index Neighborhood::n_exponents(const Moments& moments) const {
+    return std::min(q_, static_cast<Index>(moments.d1()) + 1);
+}
+
+Agreement Neighborhood::agreement(const BandwidthSweep& sweep, const Moments& moments, Index n_exponents) {
+    const double mean = moments.mean, mean_square = moments.mean_square, d1 = moments.d1();
+    const double d1_change = d1 * moments.d1_slope();
+    const Index whole = std::min(m_, static_cast<Index>(d1));
+    const auto share = [&](Index l) {
+        return l < whole ? 1.0 : l == whole && whole < m_ ? d1 - static_cast<double>(whole) : 0.0;
+    };
+    // Either F = the coordinates (m x n) and z_l = v_l, or F = the Gram matrix (n x n) and z_l its vectors:
+    // both give the projections v_l . (x_j - x) = z_l^T F and the products v_p . y = z_p^T (F t) for y = sum
+    // t_j x_j.
+    const Matrix& f = dual_ ? gram_ : coordinates_;
+    const Matrix& z = dual_ ? dual_vectors_ : vectors_;
+    const double inverse = 1 / sweep.weight_sum();
+    auto projection = projection_.head(n_);
+    auto weighted = weighted_.head(n_);
+    const auto x = sweep.x().head(n_);
+    const auto w = sweep.w().head(n_);
+
+    double d2 = 0, d2_change = 0;
+    for (Index l = 0; l < n_exponents; ++l) {
+        if (vanishes(l)) {
+            exponents_[l] = 1;
+            d2 += 2 * share(l);
+            if (l == whole) d2_change += 2 * d1_change;
+            continue;
+        }
+        projection.setZero();
+        for (Index c = 0; c < size_; ++c) {
+            const double zc = z(l, c);
+            const double* row = f.row(c).data();
+            for (Index j = 0; j < n_; ++j) projection[j] += zc * row[j];
+        }
+        weighted = w * x * projection * inverse;
+        const double first = (weighted * projection).sum();       // v^T E[x g] v
+        const double second = (weighted * x * projection).sum();  // v^T E[x^2 g] v
+        const double value = values_[l];
+        const double change = first - mean * value;  // v^T C' v
+        exponents_[l] = change / (2 * value);
+        d2 += 2 * share(l) * exponents_[l];
+        if (l == whole) d2_change += 2 * d1_change * exponents_[l];
+        if (share(l) == 0) continue;
+        const double curvature =
+            second - (1 + 2 * mean) * first - (mean_square - mean - 2 * mean * mean) * value;  // v^T C'' v
+        const double ratio = change / value;
+        double sum = 0.5 * share(l) * (curvature / value - ratio * ratio);
+        // Second order: each pair l < p that C' mixes adds mixed^2 (c_l / value_l - c_p / value_p) / (value_l
+        // - value_p).
+        for (Index c = 0; c < size_; ++c) image_[c] = dot(f.row(c).data(), weighted.data(), n_);
+        for (Index p = l + 1; p < size_; ++p) {
+            const double mixed = dot(&z(p, 0), image_.data(), size_);
+            if (!vanishes(p) && share(p) == share(l)) {
+                sum -= mixed * mixed * share(l) / (value * values_[p]);
+            } else {
+                const double other = vanishes(p) ? 0 : share(p) / values_[p];
+                const double gap = std::max(value - values_[p], vanishing * values_[0]);
+                sum += mixed * mixed * (share(l) / value - other) / gap;
+            }
+        }
+        d2_change += 2 * sum;
+    }
+    const double d_ave = (d1 + d2) / 2;
+    const double disagreement =
+        d2 > 0 ? std::abs(d1 - d2) / d_ave + std::abs(moments.d1_slope()) + std::abs(d2_change / d2)
+               : std::numeric_limits<double>::infinity();
+    return {d2, d_ave, disagreement};
+}
+
+void scaling_laws(ConstMatrixView points, ConstMatrixView base, ConstIndexMatrixView indices,
+                  ConstMatrixView distances, ConstMatrixView bandwidths, MatrixView singular_values,
+                  MatrixView exponents, MatrixView laws, const Execution& execution) {
+    const Index k = indices.cols(), m = points.cols(), q = std::min(k, m);
+    struct Workspace {
+        BandwidthSweep sweep;
+        Neighborhood neighborhood;
+    };
+    parallel_for(
+        bandwidths.size(), 4, execution,
+        [&] {
+            Workspace w{BandwidthSweep(k, 1), Neighborhood(k, m)};
+            w.sweep.start(distances.data());
+            w.neighborhood.start(points, base.data(), indices.data());
+            return w;
+        },
+        [&](Index begin, Index end, Workspace& w, Region& region) {
+            for (Index i = begin; i < end; ++i) {
+                const Moments moments = w.sweep.moments(bandwidths.data()[i]);
+                w.neighborhood.decompose(w.sweep);
+                const Agreement a = w.neighborhood.agreement(w.sweep, moments, q);
+                for (Index l = 0; l < q; ++l) {
+                    singular_values(i, l) = w.neighborhood.singular_value(l);
+                    exponents(i, l) = w.neighborhood.exponent(l);
+                }
+                laws.row(i) << moments.d1(), a.d2, a.d_ave, a.disagreement, moments.weight;
+                region.checkpoint();
+            }
+        });
+}
+
+}  // namespace idm

@@ -1,0 +1,83 @@
+"""Step 3: the derivative of the feature map at every point (section 3.2)."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from idm import _core
+from idm._local_geometry import Tuning, tuned_geometry
+from idm._neighbors import Neighbors, given_or_found
+from idm._threads import n_threads
+from idm._validation import as_bandwidths, as_choice, as_features, as_points, as_real
+
+
+def local_derivatives(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    n_neighbors: int | None = None,
+    method: Literal["affine", "regression", "correlation"] = "affine",
+    bandwidth: Tuning | ArrayLike = "d1",
+    regularization: float = 0.05,
+    queries: ArrayLike | None = None,
+    n_bandwidths: int = 100,
+    neighbors: Neighbors | None = None,
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """The derivative DH of a feature map y = H(x), estimated at every point from its neighbours.
+
+    With weights ``w_j = exp(-r_j^2 / (2 eps)) / D`` and differences dx, dy, the derivative is
+    ``sum_j w_j dy_j dx_j^T (sum_j w_j dx_j dx_j^T + gamma eps I)^-1``. Along the manifold, where the inverted
+    matrix is about eps, the ridge gamma eps shrinks it by a factor of 1 / (1 + gamma); across the manifold, where
+    the data determine nothing, it keeps the derivative small.
+
+    Parameters
+    ----------
+    X : array of shape (N, m)
+        The points.
+    y : array of shape (N,) or (N, n)
+        The values of n features at the points.
+    n_neighbors : int
+        k, the neighbours of a point with itself, from 2 to N. Not needed with `neighbors`, unless for queries.
+    method : {"affine", "regression", "correlation"}
+        "affine" takes differences from the weighted means and needs no value of y at the point itself;
+        "regression" takes them from the point; "correlation" is ``sum_j w_j dy_j dx_j^T / eps``, without
+        any inverse.
+    bandwidth : {"d1", "svd"}, float or array of shape (N,)
+        How eps is tuned (see `local_geometry`), or its value at each point.
+    regularization : float
+        gamma, in units of eps. 0 means the least-squares solution of least norm, by a rank-revealing
+        factorisation.
+    queries : array of shape (Q, m), optional
+        Points at which the derivative is wanted instead of the rows of X; "affine" only. Each takes the
+        bandwidth of the row of X nearest to it.
+    n_bandwidths, neighbors, n_jobs
+        As for `local_geometry`.
+
+    Returns
+    -------
+    array of shape (N, n, m) or (Q, n, m)
+
+    """
+    points = as_points(X, "X")
+    values = as_features(y, "y", n_rows=len(points))
+    chosen = as_choice(method, "method", ("affine", "regression", "correlation"))
+    gamma = as_real(regularization, "regularization", low=0)
+    threads = n_threads(n_jobs)
+    found = given_or_found(points, n_neighbors, neighbors, threads)
+    if isinstance(bandwidth, str):
+        eps = tuned_geometry(points, found, bandwidth, n_bandwidths, threads).bandwidth
+    else:
+        eps = as_bandwidths(bandwidth, "bandwidth", n_rows=len(points))
+    bases: NDArray[np.float64] = points
+    base_values: NDArray[np.float64] | None = values
+    if queries is not None:
+        if chosen != "affine":
+            raise ValueError(f"method={method!r} needs the value of y at each query; use method='affine'")
+        bases, base_values = as_points(queries, "queries", n_columns=points.shape[1]), None
+        found = Neighbors(*_core.nearest_neighbors(points, bases, found.indices.shape[1], threads))
+        eps = eps[found.indices[:, 0]]
+    return _core.local_derivatives(
+        points, values, bases, base_values, *found, eps.reshape(-1, 1), chosen, gamma, threads
+    )
