@@ -21,26 +21,12 @@ void search(benchmark::State& state, const Matrix& points, NeighborMethod method
 }
 
 void tree_torus(benchmark::State& state) { search(state, torus(n_points), NeighborMethod::tree); }
-void blocked_gaussian_30(benchmark::State& state) {
-    search(state, gaussian(n_points, 30), NeighborMethod::blocked);
-}
-void blocked_gaussian_250(benchmark::State& state) {
-    search(state, gaussian(n_points, 250), NeighborMethod::blocked);
-}
+void blocked_gaussian_30(benchmark::State& state) { search(state, gaussian(n_points, 30), NeighborMethod::blocked); }
+void blocked_gaussian_250(benchmark::State& state) { search(state, gaussian(n_points, 250), NeighborMethod::blocked); }
 
 BENCHMARK(tree_torus)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(blocked_gaussian_30)
-    ->ArgName("threads")
-    ->Arg(1)
-    ->Arg(2)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(blocked_gaussian_250)
-    ->ArgName("threads")
-    ->Arg(1)
-    ->Arg(2)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK(blocked_gaussian_30)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(blocked_gaussian_250)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace idm::bench

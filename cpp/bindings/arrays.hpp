@@ -25,9 +25,7 @@ inline ConstIndexMatrixView view(const IndexArray& array) {
     if (array.ndim() != 2) throw py::value_error("expected a two-dimensional array");
     return {array.data(), array.shape(0), array.shape(1)};
 }
-inline MatrixView mutable_view(Array& array) {
-    return {array.mutable_data(), array.shape(0), array.shape(1)};
-}
+inline MatrixView mutable_view(Array& array) { return {array.mutable_data(), array.shape(0), array.shape(1)}; }
 inline IndexMatrixView mutable_view(IndexArray& array) {
     return {array.mutable_data(), array.shape(0), array.shape(1)};
 }

@@ -41,8 +41,7 @@ bool cpu_has_v3() {
 py::dict build_info() {
     py::dict info;
     info["compiler"] = compiler();
-    info["eigen"] =
-        IDM_TEXT(EIGEN_WORLD_VERSION) "." IDM_TEXT(EIGEN_MAJOR_VERSION) "." IDM_TEXT(EIGEN_MINOR_VERSION);
+    info["eigen"] = IDM_TEXT(EIGEN_WORLD_VERSION) "." IDM_TEXT(EIGEN_MAJOR_VERSION) "." IDM_TEXT(EIGEN_MINOR_VERSION);
     info["eigen_simd"] = Eigen::SimdInstructionSetsInUse();
 #ifdef _OPENMP
     info["openmp"] = IDM_TEXT(_OPENMP);

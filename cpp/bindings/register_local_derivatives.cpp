@@ -15,9 +15,8 @@ Derivative method_of(const std::string& name) {
 }
 
 Array local_derivatives(const Array& points, const Array& values, const Array& bases,
-                        const std::optional<Array>& base_values, const IndexArray& indices,
-                        const Array& distances, const Array& bandwidths, const std::string& method,
-                        double regularization, int n_threads) {
+                        const std::optional<Array>& base_values, const IndexArray& indices, const Array& distances,
+                        const Array& bandwidths, const std::string& method, double regularization, int n_threads) {
     const ConstMatrixView p = view(points), y = view(values), b = view(bases), d = view(distances),
                           e = view(bandwidths);
     const ConstMatrixView base_y = base_values ? view(*base_values) : ConstMatrixView(nullptr, 0, 0);
@@ -35,11 +34,10 @@ Array local_derivatives(const Array& points, const Array& values, const Array& b
 }  // namespace
 
 void register_local_derivatives(py::module_& module) {
-    module.def("local_derivatives", &local_derivatives, py::arg("points").noconvert(),
-               py::arg("values").noconvert(), py::arg("bases").noconvert(),
-               py::arg("base_values").noconvert().none(true), py::arg("indices").noconvert(),
-               py::arg("distances").noconvert(), py::arg("bandwidths").noconvert(), py::arg("method"),
-               py::arg("regularization"), py::arg("n_threads"));
+    module.def("local_derivatives", &local_derivatives, py::arg("points").noconvert(), py::arg("values").noconvert(),
+               py::arg("bases").noconvert(), py::arg("base_values").noconvert().none(true),
+               py::arg("indices").noconvert(), py::arg("distances").noconvert(), py::arg("bandwidths").noconvert(),
+               py::arg("method"), py::arg("regularization"), py::arg("n_threads"));
 }
 
 }  // namespace idm::bindings

@@ -22,9 +22,8 @@ py::tuple local_geometry(const Array& points, const IndexArray& indices, const A
 }  // namespace
 
 void register_local_geometry(py::module_& module) {
-    module.def("local_geometry", &local_geometry, py::arg("points").noconvert(),
-               py::arg("indices").noconvert(), py::arg("distances").noconvert(), py::arg("svd"),
-               py::arg("n_bandwidths"), py::arg("n_threads"));
+    module.def("local_geometry", &local_geometry, py::arg("points").noconvert(), py::arg("indices").noconvert(),
+               py::arg("distances").noconvert(), py::arg("svd"), py::arg("n_bandwidths"), py::arg("n_threads"));
 }
 
 }  // namespace idm::bindings

@@ -5,8 +5,8 @@
 namespace idm::bindings {
 namespace {
 
-py::tuple scaling_laws(const Array& points, const Array& base, const IndexArray& indices,
-                       const Array& distances, const Array& bandwidths, int n_threads) {
+py::tuple scaling_laws(const Array& points, const Array& base, const IndexArray& indices, const Array& distances,
+                       const Array& bandwidths, int n_threads) {
     const ConstMatrixView p = view(points), b = view(base), d = view(distances), e = view(bandwidths);
     const ConstIndexMatrixView i = view(indices);
     check_neighbors(p, 1, i, d);
@@ -22,8 +22,8 @@ py::tuple scaling_laws(const Array& points, const Array& base, const IndexArray&
 void register_scaling_laws(py::module_& module) {
     module.attr("least_weight") = least_weight;
     module.def("scaling_laws", &scaling_laws, py::arg("points").noconvert(), py::arg("base").noconvert(),
-               py::arg("indices").noconvert(), py::arg("distances").noconvert(),
-               py::arg("bandwidths").noconvert(), py::arg("n_threads"));
+               py::arg("indices").noconvert(), py::arg("distances").noconvert(), py::arg("bandwidths").noconvert(),
+               py::arg("n_threads"));
 }
 
 }  // namespace idm::bindings

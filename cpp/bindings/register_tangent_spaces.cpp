@@ -20,9 +20,9 @@ py::tuple tangent_spaces(const Array& points, const IndexArray& indices, const A
 }  // namespace
 
 void register_tangent_spaces(py::module_& module) {
-    module.def("tangent_spaces", &tangent_spaces, py::arg("points").noconvert(),
-               py::arg("indices").noconvert(), py::arg("distances").noconvert(),
-               py::arg("bandwidths").noconvert(), py::arg("n_components"), py::arg("n_threads"));
+    module.def("tangent_spaces", &tangent_spaces, py::arg("points").noconvert(), py::arg("indices").noconvert(),
+               py::arg("distances").noconvert(), py::arg("bandwidths").noconvert(), py::arg("n_components"),
+               py::arg("n_threads"));
 }
 
 }  // namespace idm::bindings

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 
@@ -13,6 +15,51 @@ constexpr double smallest_square = 1e-290;
 // More than the error of the screened d1, relative.
 constexpr float screening_error = 1e-4f;
 
+constexpr Index lanes = 16;
+
+// exp(-x) for 0 <= x <= 87, to about 3e-7 relative: 2^t = 2^round(t) 2^(t - round(t)), the second factor by
+// its Taylor series, the first by adding to the exponent's bits.
+inline float fast_exp_minus(float x) {
+    constexpr float shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, in the lowest bits
+    const float t = x * -1.44269504f;
+    const float shifted = t + shift;
+    const float f = (t - (shifted - shift)) * 0.693147181f;
+    const float p = 1 + f * (1 + f * (0.5f + f * (1.0f / 6 + f * (1.0f / 24 + f * (1.0f / 120 + f * (1.0f / 720))))));
+    std::int32_t power, bits;
+    std::memcpy(&power, &shifted, sizeof power);
+    std::memcpy(&bits, &p, sizeof bits);
+    bits += static_cast<std::int32_t>(static_cast<std::uint32_t>(power) << 23);
+    float result;
+    std::memcpy(&result, &bits, sizeof result);
+    return result;
+}
+
+struct FloatSums {
+    float one, x, x_square;  // sum w, sum w x, sum w x^2
+};
+
+// Over x_j = values[j] * factor, in full groups of lanes: what lies beyond n must be without weight.
+FloatSums weighted_sums(const float* values, Index n, float factor) {
+    float sums[3][lanes] = {};
+    for (Index j = 0; j < n; j += lanes) {
+        for (Index l = 0; l < lanes; ++l) {
+            float x = values[j + l] * factor;
+            x = x < 87.0f ? x : 87.0f;
+            const float w = fast_exp_minus(x), wx = w * x;
+            sums[0][l] += w;
+            sums[1][l] += wx;
+            sums[2][l] += wx * x;
+        }
+    }
+    FloatSums total{};
+    for (Index l = 0; l < lanes; ++l) {
+        total.one += sums[0][l];
+        total.x += sums[1][l];
+        total.x_square += sums[2][l];
+    }
+    return total;
+}
+
 }  // namespace
 
 BandwidthSweep::BandwidthSweep(Index k, Index n_bandwidths)
@@ -20,17 +67,14 @@ BandwidthSweep::BandwidthSweep(Index k, Index n_bandwidths)
       squared_(k),
       x_(k),
       w_(k),
-      relative_(k),
-      relative_x_(k),
-      relative_w_(k),
+      relative_((k + lanes - 1) / lanes * lanes),
       screened_(n_bandwidths) {}
 
 bool BandwidthSweep::start(const double* distances) {
     const Index k = squared_.size();
     bool sorted = distances[0] >= 0;
     for (Index j = 1; j < k; ++j) sorted &= distances[j] >= distances[j - 1];
-    if (!sorted)
-        throw std::invalid_argument("distances of neighbors must be sorted along each row, without NaN");
+    if (!sorted) throw std::invalid_argument("distances of neighbors must be sorted along each row, without NaN");
     for (Index j = 0; j < k; ++j) squared_[j] = distances[j] * distances[j];
     largest_ = squared_[k - 1];
     if (largest_ < smallest_square) return false;
@@ -42,9 +86,7 @@ bool BandwidthSweep::start(const double* distances) {
     return true;
 }
 
-double BandwidthSweep::bandwidth(Index l) const {
-    return std::exp(log_first_ + static_cast<double>(l) * log_step_);
-}
+double BandwidthSweep::bandwidth(Index l) const { return std::exp(log_first_ + static_cast<double>(l) * log_step_); }
 
 Moments BandwidthSweep::moments(double epsilon) {
     const double limit = squared_[0] + 2 * epsilon * largest_exponent;
@@ -61,20 +103,15 @@ Moments BandwidthSweep::moments(double epsilon) {
 
 const std::vector<BandwidthSweep::Screened>& BandwidthSweep::screen() {
     const Index k = squared_.size();
-    relative_ = (squared_ / largest_).cast<float>();
+    for (Index j = 0; j < k; ++j) relative_[j] = static_cast<float>(squared_[j] / largest_);
+    std::fill(relative_.begin() + k, relative_.end(), 1e30f);  // without weight
     Index n = 0;
     for (Index l = 0; l < n_bandwidths_; ++l) {
         const double half_inverse = largest_ / (2 * bandwidth(l));
         while (n < k && squared_[n] / largest_ * half_inverse <= largest_exponent) ++n;
-        auto x = relative_x_.head(n);
-        auto w = relative_w_.head(n);
-        x = relative_.head(n) * static_cast<float>(half_inverse);
-        w = (-x).exp();
-        const float weight = w.sum();
-        w *= x;
-        const float mean = w.sum() / weight;
-        const float mean_square = (w * x).sum() / weight;
-        screened_[l] = {weight, 2 * mean, mean > 0 ? mean_square / mean - mean - 1 : 0};
+        const FloatSums sums = weighted_sums(relative_.data(), n, static_cast<float>(half_inverse));
+        const float mean = sums.x / sums.one, mean_square = sums.x_square / sums.one;
+        screened_[l] = {sums.one, 2 * mean, mean > 0 ? mean_square / mean - mean - 1 : 0};
     }
     return screened_;
 }

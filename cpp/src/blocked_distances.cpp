@@ -18,8 +18,7 @@ Eigen::RowVectorXd middle(ConstMatrixView points) {
     Eigen::RowVectorXd centre(points.cols());
     std::vector<double> column(n_rows);
     for (Index c = 0; c < points.cols(); ++c) {
-        for (Index r = 0; r < n_rows; ++r)
-            column[r] = points(r * (n - 1) / std::max<Index>(1, n_rows - 1), c);
+        for (Index r = 0; r < n_rows; ++r) column[r] = points(r * (n - 1) / std::max<Index>(1, n_rows - 1), c);
         std::nth_element(column.begin(), column.begin() + n_rows / 2, column.end());
         centre[c] = column[n_rows / 2];
     }
@@ -37,8 +36,8 @@ double largest_deviation(ConstMatrixView rows, const Eigen::RowVectorXd& centre,
 }
 
 // (rows - centre) * factor in single precision, and the squared norms of that.
-void round_rows(ConstMatrixView rows, const Eigen::RowVectorXd& centre, double factor,
-                const Execution& execution, FloatMatrix& rounded, std::vector<double>& norms) {
+void round_rows(ConstMatrixView rows, const Eigen::RowVectorXd& centre, double factor, const Execution& execution,
+                FloatMatrix& rounded, std::vector<double>& norms) {
     rounded.resize(rows.rows(), rows.cols());
     norms.resize(rows.rows());
     parallel_for(
@@ -115,8 +114,7 @@ void BlockedDistances::screen(Index begin, Index end, Workspace& w, Region& regi
     for (Index first = 0; first < n; first += tile_size) {
         const Index count = std::min(tile_size, n - first);
         w.products.topLeftCorner(end - begin, count).noalias() =
-            rounded_queries_.middleRows(begin, end - begin) *
-            rounded_points_.middleRows(first, count).transpose();
+            rounded_queries_.middleRows(begin, end - begin) * rounded_points_.middleRows(first, count).transpose();
         for (Index i = begin; i < end; ++i) {
             Row& row = w.rows[i - begin];
             append(row, w.products.row(i - begin).data(), first, count);

@@ -36,8 +36,7 @@ class BlockedDistances {
         std::vector<Row> rows;
     };
 
-    BlockedDistances(ConstMatrixView points, ConstMatrixView queries, bool self, Index k,
-                     const Execution& execution);
+    BlockedDistances(ConstMatrixView points, ConstMatrixView queries, bool self, Index k, const Execution& execution);
 
     Workspace workspace() const;
 

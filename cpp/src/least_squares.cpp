@@ -33,14 +33,13 @@ LeastSquares::LeastSquares(Index n_max, Index m)
 
 // Leaves R in the columns (the pivots' diagonal in scales_) and Q^T y in the right-hand sides; returns the
 // rank.
-Index LeastSquares::factorise(double* columns, Index n, Index stride, double* rhs, Index n_rhs,
-                              Index rhs_stride) {
+Index LeastSquares::factorise(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride) {
     const double tolerance = std::numeric_limits<double>::epsilon() * static_cast<double>(std::max(n, m_));
     std::iota(order_.begin(), order_.end(), Index{0});
     for (Index c = 0; c < m_; ++c) exact_[c] = norms_[c] = dot(columns + c * stride, columns + c * stride, n);
     for (Index s = 0; s < std::min(n, m_); ++s) {
-        const auto pivot = std::max_element(order_.begin() + s, order_.end(),
-                                            [&](Index a, Index b) { return norms_[a] < norms_[b]; });
+        const auto pivot =
+            std::max_element(order_.begin() + s, order_.end(), [&](Index a, Index b) { return norms_[a] < norms_[b]; });
         std::swap(order_[s], *pivot);
         double* v = columns + order_[s] * stride + s;
         const Index rest = n - s;

@@ -15,8 +15,7 @@ class LeastSquares {
 
     // `columns` (m rows of n numbers, `stride` apart) are the columns of A and are overwritten, as are the
     // right-hand sides (n_rhs rows of n numbers). Solutions are n_rhs rows of m numbers.
-    void solve(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride,
-               double* solutions);
+    void solve(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride, double* solutions);
 
   private:
     Index factorise(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride);

@@ -50,8 +50,8 @@ class Regression {
         if (method_ == Derivative::correlation) {
             for (Index f = 0; f < n_; ++f) products(f, derivative, 1 / epsilon);
         } else if (gamma_ == 0) {
-            least_squares_.solve(differences_.data(), n_weighted_, n_weighted_, features_.data(), n_,
-                                 features_.cols(), derivative);
+            least_squares_.solve(differences_.data(), n_weighted_, n_weighted_, features_.data(), n_, features_.cols(),
+                                 derivative);
         } else if (by_coordinates) {
             factorise(m_, n_weighted_, epsilon);
             for (Index f = 0; f < n_; ++f) {
@@ -76,8 +76,8 @@ class Regression {
   private:
     // The origins of both differences: the base point, or the weighted means, as offsets from the base point
     // and from the first value.
-    void find_means(ConstMatrixView points, ConstMatrixView values, const double* base,
-                    const double* base_value, const Index* indices) {
+    void find_means(ConstMatrixView points, ConstMatrixView values, const double* base, const double* base_value,
+                    const Index* indices) {
         means_.setZero();
         if (method_ != Derivative::affine) {
             for (Index f = 0; f < n_; ++f) value_means_[f] = base_value[f];
@@ -88,8 +88,7 @@ class Regression {
             const double weight = roots_[j] * roots_[j];
             const double* x = points.row(indices[j]).data();
             for (Index c = 0; c < m_; ++c) means_[c] += weight * (x[c] - base[c]);
-            for (Index f = 0; f < n_; ++f)
-                value_means_[f] += weight * (values(indices[j], f) - values(indices[0], f));
+            for (Index f = 0; f < n_; ++f) value_means_[f] += weight * (values(indices[j], f) - values(indices[0], f));
         }
         for (Index f = 0; f < n_; ++f) value_means_[f] += values(indices[0], f);
     }
@@ -131,8 +130,7 @@ class Regression {
             gram_lower(differences_.data(), size, length, length, system_.data(), system_.cols());
             for (Index i = 0; i < size; ++i) system_(i, i) += ridge;
             if (cholesky(system_.data(), size, system_.cols())) return;
-            if (!std::isfinite(ridge))
-                throw std::runtime_error("local_derivatives: the normal equations overflow");
+            if (!std::isfinite(ridge)) throw std::runtime_error("local_derivatives: the normal equations overflow");
         }
     }
 

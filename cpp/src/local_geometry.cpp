@@ -12,6 +12,10 @@ namespace idm {
 namespace {
 
 constexpr double two_pi = 6.283185307179586;
+// The least weight D at a tuned bandwidth. In random samples the criterion is met by accident where few points have
+// weight: with 5, 12 and 30 the median dimension of 10,000 points of a swiss roll is 1.88, 1.91 and 1.94, and the
+// relative error of derivatives on the torus of section 3.2 is 0.015, 0.016 and 0.04.
+constexpr double tuned_weight = 12;
 // More than the error of the screened |dlog d1 / dlog eps|, absolute.
 constexpr float screening_error = 1e-3f;
 
@@ -38,7 +42,7 @@ Tuned tune_d1(BandwidthSweep& sweep) {
 // argmin M over the sweep. M is at least |dlog d1 / dlog eps|, which the screening knows: bandwidths are
 // tried by increasing bound until no bound is below the best M, so that few of them need singular values.
 Tuned tune_svd(Workspace& w, Index k) {
-    const double required = std::min(least_weight, static_cast<double>(k) / 2);
+    const double required = std::min(tuned_weight, static_cast<double>(k) / 2);
     const auto& screened = w.sweep.screen();
     w.candidates.clear();
     for (Index l = 0; l < w.sweep.n_bandwidths(); ++l) {
@@ -46,9 +50,8 @@ Tuned tune_svd(Workspace& w, Index k) {
             w.candidates.push_back({std::abs(screened[l].slope) - screening_error, l});
         }
     }
-    std::sort(w.candidates.begin(), w.candidates.end(), [](const auto& a, const auto& b) {
-        return a.bound < b.bound || (a.bound == b.bound && a.l < b.l);
-    });
+    std::sort(w.candidates.begin(), w.candidates.end(),
+              [](const auto& a, const auto& b) { return a.bound < b.bound || (a.bound == b.bound && a.l < b.l); });
     double least = std::numeric_limits<double>::infinity();
     Index best = -1;
     Tuned tuned{};
@@ -70,8 +73,8 @@ Tuned tune_svd(Workspace& w, Index k) {
 
 }  // namespace
 
-Index local_geometry(ConstMatrixView points, ConstIndexMatrixView indices, ConstMatrixView distances,
-                     Tuning tuning, Index n_bandwidths, MatrixView geometry, const Execution& execution) {
+Index local_geometry(ConstMatrixView points, ConstIndexMatrixView indices, ConstMatrixView distances, Tuning tuning,
+                     Index n_bandwidths, MatrixView geometry, const Execution& execution) {
     const Index n = indices.rows(), k = indices.cols(), m = points.cols();
     parallel_for(
         n, 16, execution,
@@ -87,11 +90,10 @@ Index local_geometry(ConstMatrixView points, ConstIndexMatrixView indices, Const
                     geometry.row(i) << 0, 0, std::log(static_cast<double>(k) / static_cast<double>(n));
                     continue;
                 }
-                if (tuning == Tuning::svd)
-                    w.neighborhood.start(points, points.row(i).data(), indices.row(i).data());
+                if (tuning == Tuning::svd) w.neighborhood.start(points, points.row(i).data(), indices.row(i).data());
                 const Tuned t = tuning == Tuning::svd ? tune_svd(w, k) : tune_d1(w.sweep);
-                const double log_density = std::log(t.weight / static_cast<double>(n)) -
-                                           t.dimension / 2 * std::log(two_pi * t.bandwidth);
+                const double log_density =
+                    std::log(t.weight / static_cast<double>(n)) - t.dimension / 2 * std::log(two_pi * t.bandwidth);
                 geometry.row(i) << t.bandwidth, t.dimension, log_density;
                 region.checkpoint();
             }

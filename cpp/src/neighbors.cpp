@@ -40,8 +40,7 @@ class TreeSearch {
                 region.checkpoint();
             }
             std::iota(order_.begin(), order_.end(), Index{0});
-            std::stable_sort(order_.begin(), order_.end(),
-                             [&](Index a, Index b) { return start_[a] < start_[b]; });
+            std::stable_sort(order_.begin(), order_.end(), [&](Index a, Index b) { return start_[a] < start_[b]; });
         }
     }
 
@@ -128,8 +127,8 @@ class TreeSearch {
     std::vector<Index> start_;  // per row of the queries: a tree position near it
 };
 
-void search_tree(const TreeSearch& search, Index n_queries, Index k, IndexMatrixView indices,
-                 MatrixView distances, const Execution& execution) {
+void search_tree(const TreeSearch& search, Index n_queries, Index k, IndexMatrixView indices, MatrixView distances,
+                 const Execution& execution) {
     parallel_for(
         n_queries, 64, execution, [&] { return search.workspace(); },
         [&](Index begin, Index end, TreeSearch::Workspace& w, Region& region) {
@@ -163,8 +162,8 @@ double break_even_share(Index m) {
     return (0.6 + 0.04 * columns) / (1.0 + 0.35 * columns);
 }
 
-void search(ConstMatrixView points, ConstMatrixView queries, bool self, IndexMatrixView indices,
-            MatrixView distances, const Execution& execution, NeighborMethod method) {
+void search(ConstMatrixView points, ConstMatrixView queries, bool self, IndexMatrixView indices, MatrixView distances,
+            const Execution& execution, NeighborMethod method) {
     const Index k = indices.cols();
     if (k < 1 || k > points.rows()) {
         throw std::invalid_argument("nearest_neighbors: k must be between 1 and the number of points");
@@ -176,8 +175,7 @@ void search(ConstMatrixView points, ConstMatrixView queries, bool self, IndexMat
     if (method != NeighborMethod::blocked) {
         Region region(execution);
         const TreeSearch tree(points, queries, self, region);
-        if (method == NeighborMethod::tree ||
-            tree.scanned_share(k, region) < break_even_share(points.cols())) {
+        if (method == NeighborMethod::tree || tree.scanned_share(k, region) < break_even_share(points.cols())) {
             search_tree(tree, queries.rows(), k, indices, distances, execution);
             return;
         }
@@ -192,8 +190,8 @@ void nearest_neighbors(ConstMatrixView points, IndexMatrixView indices, MatrixVi
     search(points, points, true, indices, distances, execution, method);
 }
 
-void nearest_neighbors(ConstMatrixView points, ConstMatrixView queries, IndexMatrixView indices,
-                       MatrixView distances, const Execution& execution, NeighborMethod method) {
+void nearest_neighbors(ConstMatrixView points, ConstMatrixView queries, IndexMatrixView indices, MatrixView distances,
+                       const Execution& execution, NeighborMethod method) {
     search(points, queries, false, indices, distances, execution, method);
 }
 

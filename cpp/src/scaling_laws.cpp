@@ -18,6 +18,10 @@ Neighborhood::Neighborhood(Index k, Index m)
     : k_(k),
       m_(m),
       q_(std::min(k, m)),
+      small_(m <= 4 && m <= k),
+      pairs_(small_ ? m * (m + 1) / 2 : 0, k),
+      weights_(small_ ? 3 : 0, k),
+      moments_(pairs_.rows(), 3),
       coordinates_(m, k),
       rows_(q_, m),
       gram_(q_, q_),
@@ -47,6 +51,25 @@ void Neighborhood::start(ConstMatrixView points, const double* base, const Index
             for (Index j = 0; j < count; ++j) out[j] = points(indices[first + j], c) - base[c];
         }
     }
+    if (!small_) return;
+    for (Index a = 0, row = 0; a < m_; ++a) {
+        for (Index b = 0; b <= a; ++b, ++row) {
+            pairs_.row(row).array() = coordinates_.row(a).array() * coordinates_.row(b).array();
+        }
+    }
+}
+
+// E[g], E[x g] and E[x^2 g], whose entries are weighted sums of the pairs.
+void Neighborhood::find_moments(const BandwidthSweep& sweep) {
+    const double inverse = 1 / sweep.weight_sum();
+    const double *x = sweep.x().data(), *w = sweep.w().data();
+    double *w0 = weights_.row(0).data(), *w1 = weights_.row(1).data(), *w2 = weights_.row(2).data();
+    for (Index j = 0; j < n_; ++j) {
+        w0[j] = w[j] * inverse;
+        w1[j] = w0[j] * x[j];
+        w2[j] = w1[j] * x[j];
+    }
+    dots_with_three(pairs_.data(), pairs_.rows(), weights_.data(), n_, k_, moments_.data());
 }
 
 // Makes the inner products of the first n differences available.
@@ -65,10 +88,17 @@ void Neighborhood::extend_gram(Index n) {
 
 void Neighborhood::decompose(const BandwidthSweep& sweep) {
     n_ = sweep.n_weighted();
-    dual_ = m_ > n_;
+    dual_ = m_ > n_ && !small_;
     size_ = dual_ ? n_ : m_;
-    const double inverse = 1 / sweep.weight_sum();
-    root_weights_.head(n_) = (sweep.w().head(n_) * inverse).sqrt();
+    if (small_) {
+        find_moments(sweep);
+        for (Index a = 0, row = 0; a < m_; ++a) {
+            for (Index b = 0; b <= a; ++b, ++row) system_(a, b) = moments_(row, 0);
+        }
+        symmetric_eigen(system_.data(), m_, q_, values_.data(), vectors_.data(), q_, scratch_.data());
+        return;
+    }
+    root_weights_.head(n_) = (sweep.w().head(n_) / sweep.weight_sum()).sqrt();
     if (dual_) {
         extend_gram(n_);
         for (Index i = 0; i < n_; ++i) {
@@ -103,13 +133,49 @@ void Neighborhood::vector(Index l, double* v) const {
     } else if (l < size_) {
         std::copy_n(vectors_.row(l).data(), m_, v);
     }
-    const double* largest =
-        std::max_element(v, v + m_, [](double a, double b) { return std::abs(a) < std::abs(b); });
+    const double* largest = std::max_element(v, v + m_, [](double a, double b) { return std::abs(a) < std::abs(b); });
     if (*largest < 0) std::transform(v, v + m_, v, [](double a) { return -a; });
 }
 
 Index Neighborhood::n_exponents(const Moments& moments) const {
     return std::min(q_, static_cast<Index>(moments.d1()) + 1);
+}
+
+// What the scaling of sigma_l depends on: v^T E[x g] v, v^T E[x^2 g] v, and what gives v_p^T E[x g] v for any p.
+void Neighborhood::project(Index l, const BandwidthSweep& sweep) {
+    if (small_) {
+        const double* v = vectors_.row(l).data();
+        double image[4] = {};
+        second_ = 0;
+        for (Index a = 0, row = 0; a < m_; ++a) {
+            for (Index b = 0; b <= a; ++b, ++row) {
+                image[a] += moments_(row, 1) * v[b];
+                if (a != b) image[b] += moments_(row, 1) * v[a];
+                second_ += (a == b ? 1 : 2) * moments_(row, 2) * v[a] * v[b];
+            }
+        }
+        std::copy_n(image, m_, image_.data());
+        first_ = dot(v, image, m_);
+        return;
+    }
+    // Either F = the coordinates (m x n) and z_l = v_l, or F = the Gram matrix (n x n) and z_l its vectors: both give
+    // the projections v_l . (x_j - x) = z_l^T F, and v_p . y = z_p^T (F t) for y = sum_j t_j (x_j - x).
+    const Matrix& f = dual_ ? gram_ : coordinates_;
+    const Matrix& z = dual_ ? dual_vectors_ : vectors_;
+    double *projection = projection_.data(), *weighted = weighted_.data();
+    const double *x = sweep.x().data(), *w = sweep.w().data();
+    const double inverse = 1 / sweep.weight_sum();
+    std::fill(projection, projection + n_, 0.0);
+    for (Index c = 0; c < size_; ++c) {
+        const double zc = z(l, c);
+        const double* row = f.row(c).data();
+        for (Index j = 0; j < n_; ++j) projection[j] += zc * row[j];
+    }
+    for (Index j = 0; j < n_; ++j) weighted[j] = w[j] * x[j] * projection[j] * inverse;
+    first_ = dot(weighted, projection, n_);
+    for (Index c = 0; c < size_; ++c) image_[c] = dot(f.row(c).data(), weighted, n_);
+    for (Index j = 0; j < n_; ++j) projection[j] *= x[j];
+    second_ = dot(weighted, projection, n_);
 }
 
 Agreement Neighborhood::agreement(const BandwidthSweep& sweep, const Moments& moments, Index n_exponents) {
@@ -119,17 +185,7 @@ Agreement Neighborhood::agreement(const BandwidthSweep& sweep, const Moments& mo
     const auto share = [&](Index l) {
         return l < whole ? 1.0 : l == whole && whole < m_ ? d1 - static_cast<double>(whole) : 0.0;
     };
-    // Either F = the coordinates (m x n) and z_l = v_l, or F = the Gram matrix (n x n) and z_l its vectors:
-    // both give the projections v_l . (x_j - x) = z_l^T F and the products v_p . y = z_p^T (F t) for y = sum
-    // t_j x_j.
-    const Matrix& f = dual_ ? gram_ : coordinates_;
     const Matrix& z = dual_ ? dual_vectors_ : vectors_;
-    const double inverse = 1 / sweep.weight_sum();
-    auto projection = projection_.head(n_);
-    auto weighted = weighted_.head(n_);
-    const auto x = sweep.x().head(n_);
-    const auto w = sweep.w().head(n_);
-
     double d2 = 0, d2_change = 0;
     for (Index l = 0; l < n_exponents; ++l) {
         if (vanishes(l)) {
@@ -138,15 +194,8 @@ Agreement Neighborhood::agreement(const BandwidthSweep& sweep, const Moments& mo
             if (l == whole) d2_change += 2 * d1_change;
             continue;
         }
-        projection.setZero();
-        for (Index c = 0; c < size_; ++c) {
-            const double zc = z(l, c);
-            const double* row = f.row(c).data();
-            for (Index j = 0; j < n_; ++j) projection[j] += zc * row[j];
-        }
-        weighted = w * x * projection * inverse;
-        const double first = (weighted * projection).sum();       // v^T E[x g] v
-        const double second = (weighted * x * projection).sum();  // v^T E[x^2 g] v
+        project(l, sweep);
+        const double first = first_, second = second_;
         const double value = values_[l];
         const double change = first - mean * value;  // v^T C' v
         exponents_[l] = change / (2 * value);
@@ -159,7 +208,6 @@ Agreement Neighborhood::agreement(const BandwidthSweep& sweep, const Moments& mo
         double sum = 0.5 * share(l) * (curvature / value - ratio * ratio);
         // Second order: each pair l < p that C' mixes adds mixed^2 (c_l / value_l - c_p / value_p) / (value_l
         // - value_p).
-        for (Index c = 0; c < size_; ++c) image_[c] = dot(f.row(c).data(), weighted.data(), n_);
         for (Index p = l + 1; p < size_; ++p) {
             const double mixed = dot(&z(p, 0), image_.data(), size_);
             if (!vanishes(p) && share(p) == share(l)) {
@@ -179,9 +227,9 @@ Agreement Neighborhood::agreement(const BandwidthSweep& sweep, const Moments& mo
     return {d2, d_ave, disagreement};
 }
 
-void scaling_laws(ConstMatrixView points, ConstMatrixView base, ConstIndexMatrixView indices,
-                  ConstMatrixView distances, ConstMatrixView bandwidths, MatrixView singular_values,
-                  MatrixView exponents, MatrixView laws, const Execution& execution) {
+void scaling_laws(ConstMatrixView points, ConstMatrixView base, ConstIndexMatrixView indices, ConstMatrixView distances,
+                  ConstMatrixView bandwidths, MatrixView singular_values, MatrixView exponents, MatrixView laws,
+                  const Execution& execution) {
     const Index k = indices.cols(), m = points.cols(), q = std::min(k, m);
     struct Workspace {
         BandwidthSweep sweep;

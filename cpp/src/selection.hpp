@@ -63,8 +63,7 @@ class Histogram {
             for (Index l = 0; l < lanes; ++l) update(l, values[i + l]);
         }
         for (; i < n; ++i) update(0, values[i]);
-        const Value low = *std::min_element(lows, lows + lanes),
-                    high = *std::max_element(highs, highs + lanes);
+        const Value low = *std::min_element(lows, lows + lanes), high = *std::max_element(highs, highs + lanes);
         low_ = static_cast<double>(low);
         const double width = static_cast<double>(high) - low_;
         scale_ = width > 0 ? std::min((n_bins - 1) / width, 1e300) : 0;

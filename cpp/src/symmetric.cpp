@@ -47,8 +47,7 @@ double dot(const double* a, const double* b, Index n) {
         for (Packet& s : sums) s = pset1<Packet>(0.0);
         for (Index c = 0; c < quarter; c += lanes) {
             for (Index q = 0; q < 4; ++q) {
-                sums[q] =
-                    pmadd(ploadu<Packet>(a + q * quarter + c), ploadu<Packet>(b + q * quarter + c), sums[q]);
+                sums[q] = pmadd(ploadu<Packet>(a + q * quarter + c), ploadu<Packet>(b + q * quarter + c), sums[q]);
             }
         }
         sum = predux(padd(padd(sums[0], sums[1]), padd(sums[2], sums[3])));
@@ -142,13 +141,13 @@ void diagonalise(double* d, double* e, Index n, double* z, Index z_stride) {
             while (m + 1 < n && std::abs(e[m]) > precision * (std::abs(d[m]) + std::abs(d[m + 1]))) ++m;
             if (m == l) break;
             double g = (d[l + 1] - d[l]) / (2 * e[l]);
-            double r = std::hypot(g, 1.0);
+            double r = std::sqrt(g * g + 1);
             g = d[m] - d[l] + e[l] / (g + std::copysign(r, g));
             double s = 1, c = 1, p = 0;
             Index i = m - 1;
             for (; i >= l; --i) {
                 const double f = s * e[i], b = c * e[i];
-                r = std::hypot(f, g);
+                r = std::sqrt(f * f + g * g);
                 e[i + 1] = r;
                 if (r == 0) {
                     d[i + 1] -= p;
@@ -178,6 +177,20 @@ void diagonalise(double* d, double* e, Index n, double* z, Index z_stride) {
 }
 
 }  // namespace
+
+void dots_with_three(const double* a, Index n, const double* b, Index length, Index stride, double* products) {
+    Index i = 0;
+    for (; i + 3 <= n; i += 3) {
+        double out[3][3];
+        dot_block<3, 3>(a + i * stride, b, length, stride, out);
+        std::copy_n(out[0], 9, products + 3 * i);
+    }
+    for (; i < n; ++i) {
+        double out[1][3];
+        dot_block<1, 3>(a + i * stride, b, length, stride, out);
+        std::copy_n(out[0], 3, products + 3 * i);
+    }
+}
 
 void gram_lower(const double* rows, Index n, Index length, Index stride, double* gram, Index gram_stride) {
     Index i = 0;
@@ -233,10 +246,18 @@ void cholesky_solve(const double* factor, Index n, Index stride, double* z) {
     }
 }
 
-void symmetric_eigen(double* matrix, Index n, Index stride, double* values, double* vectors,
-                     Index vector_stride, double* scratch) {
+void symmetric_eigen(double* matrix, Index n, Index stride, double* values, double* vectors, Index vector_stride,
+                     double* scratch) {
+    // In units of the largest entry, so that squares neither overflow nor vanish.
+    double unit = 0;
+    for (Index i = 0; i < n; ++i) unit = std::max(unit, matrix[i * stride + i]);
+    const double inverse = unit > 0 ? 1 / unit : 1;
+    for (Index i = 0; i < n; ++i) {
+        for (Index j = 0; j <= i; ++j) matrix[i * stride + j] *= inverse;
+    }
     tridiagonalise(matrix, n, stride, values, scratch, vectors, vector_stride);
     diagonalise(values, scratch, n, vectors, vector_stride);
+    for (Index i = 0; i < n; ++i) values[i] *= unit;
     for (Index i = 0; i + 1 < n; ++i) {
         const Index largest = std::max_element(values + i, values + n) - values;
         if (largest == i) continue;

@@ -79,4 +79,6 @@ def _base_point(points: NDArray[np.float64], point: ArrayLike) -> NDArray[np.flo
         if not -len(points) <= row < len(points):
             raise ValueError(f"point={row} is not a row of X, which has {len(points)}")
         return np.ascontiguousarray(points[row].reshape(1, -1))
-    return as_points(np.atleast_2d(np.asarray(point)), "point", n_columns=points.shape[1])[:1]
+    if np.ndim(point) != 1:
+        raise ValueError(f"point must be one point of {points.shape[1]} coordinates, got shape {np.shape(point)}")
+    return as_points(np.asarray(point).reshape(1, -1), "point", n_columns=points.shape[1])

@@ -62,8 +62,8 @@ class BandwidthSweep {
     Index n_weighted_ = 0;
     double weight_sum_ = 0;
     Eigen::ArrayXd squared_, x_, w_;
-    Eigen::ArrayXf relative_, relative_x_, relative_w_;  // r^2 / r_k^2, and x and w of the screening
-    double largest_ = 0;                                 // r_k^2
+    std::vector<float> relative_;  // r^2 / r_k^2, filled up to whole vector registers
+    double largest_ = 0;           // r_k^2
     std::vector<Screened> screened_;
 };
 

@@ -17,7 +17,7 @@ enum class Tuning {
 // A point all of whose neighbours coincide with it has no bandwidth of its own: it gets dimension 0 and the
 // median of the other bandwidths. Returns the number of such points; if there are no others, all bandwidths
 // are 0.
-Index local_geometry(ConstMatrixView points, ConstIndexMatrixView indices, ConstMatrixView distances,
-                     Tuning tuning, Index n_bandwidths, MatrixView geometry, const Execution& execution);
+Index local_geometry(ConstMatrixView points, ConstIndexMatrixView indices, ConstMatrixView distances, Tuning tuning,
+                     Index n_bandwidths, MatrixView geometry, const Execution& execution);
 
 }  // namespace idm

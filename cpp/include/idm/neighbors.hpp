@@ -21,8 +21,7 @@ void nearest_neighbors(ConstMatrixView points, IndexMatrixView indices, MatrixVi
                        const Execution& execution, NeighborMethod method = NeighborMethod::automatic);
 
 // The same for each row of `queries` (Q x m), none of which counts as one of the points.
-void nearest_neighbors(ConstMatrixView points, ConstMatrixView queries, IndexMatrixView indices,
-                       MatrixView distances, const Execution& execution,
-                       NeighborMethod method = NeighborMethod::automatic);
+void nearest_neighbors(ConstMatrixView points, ConstMatrixView queries, IndexMatrixView indices, MatrixView distances,
+                       const Execution& execution, NeighborMethod method = NeighborMethod::automatic);
 
 }  // namespace idm

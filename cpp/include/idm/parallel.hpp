@@ -92,8 +92,7 @@ class Region {
 // body(begin, end, workspace, region) for the blocks [0, block), [block, 2 block), ... of [0, n).
 // Each thread makes one workspace and takes the next block when it is done with one.
 template <class MakeWorkspace, class Body>
-void parallel_for(Index n, Index block, const Execution& execution, MakeWorkspace&& make_workspace,
-                  Body&& body) {
+void parallel_for(Index n, Index block, const Execution& execution, MakeWorkspace&& make_workspace, Body&& body) {
     const Index n_blocks = (n + block - 1) / block;
     Region region(execution);
     std::atomic<Index> next{0};

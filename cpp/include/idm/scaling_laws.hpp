@@ -17,7 +17,7 @@
 
 namespace idm {
 
-// The criterion is not evaluated where the neighbours have less than this weight D together.
+// With less weight D than this the laws say nothing of the geometry: few points beside the base point count.
 constexpr double least_weight = 5;
 
 // What the criterion says at one bandwidth.
@@ -26,7 +26,8 @@ struct Agreement {
 };
 
 // One neighbourhood of k points in R^m. Where m exceeds the number of points with weight, their Gram matrix
-// is solved instead of C.
+// is solved instead of C. For m up to 4 the products of coordinates are kept, so that a bandwidth costs little more
+// than its weights.
 class Neighborhood {
   public:
     Neighborhood(Index k, Index m);
@@ -51,6 +52,8 @@ class Neighborhood {
   private:
     bool vanishes(Index l) const;
     void extend_gram(Index n);
+    void find_moments(const BandwidthSweep& sweep);
+    void project(Index l, const BandwidthSweep& sweep);
 
     Index k_, m_, q_;  // q = min(k, m): the most that are solved for
     Index n_ = 0;      // points with weight
@@ -60,21 +63,27 @@ class Neighborhood {
     const double* points_ = nullptr;  // N x m
     const double* base_ = nullptr;
     const Index* indices_ = nullptr;
-    Matrix coordinates_;   // m x k: differences, a row per coordinate
-    Matrix rows_;          // q x m: differences, a row per point
-    Matrix gram_;          // q x q: their inner products
-    Matrix scaled_;        // m x k: coordinates_ times the roots of the weights
-    Matrix system_;        // q x q
-    Matrix vectors_;       // q x q: its eigenvectors as rows
-    Matrix dual_vectors_;  // q x q: those of the Gram matrix, such that v_l = rows_^T dual_vectors_.row(l)
+    bool small_;
+    Matrix pairs_;                   // m (m + 1) / 2 x k: products of two coordinates, if m is small
+    Matrix weights_;                 // 3 x k: w / D, w x / D, w x^2 / D
+    Matrix moments_;                 // m (m + 1) / 2 x 3: E[g], E[x g], E[x^2 g]
+    double first_ = 0, second_ = 0;  // of one vector: v^T E[x g] v and v^T E[x^2 g] v
+    Matrix coordinates_;             // m x k: differences, a row per coordinate
+    Matrix rows_;                    // q x m: differences, a row per point
+    Matrix gram_;                    // q x q: their inner products
+    Matrix scaled_;                  // m x k: coordinates_ times the roots of the weights
+    Matrix system_;                  // q x q
+    Matrix vectors_;                 // q x q: its eigenvectors as rows
+    Matrix dual_vectors_;            // q x q: those of the Gram matrix, such that v_l = rows_^T dual_vectors_.row(l)
     Eigen::ArrayXd values_, exponents_, root_weights_, scratch_;
-    Eigen::ArrayXd projection_, weighted_, image_;  // of one vector
+    // Of one vector; z_p . image_ = v_p^T E[x g] v_l.
+    Eigen::ArrayXd projection_, weighted_, image_;
 };
 
 // For one base point (1 x m) with its k neighbours sorted by distance, at each of L bandwidths: singular
 // values and exponents (L x min(k, m)), and d1, d2, d_ave, M, D as the columns of `laws` (L x 5).
-void scaling_laws(ConstMatrixView points, ConstMatrixView base, ConstIndexMatrixView indices,
-                  ConstMatrixView distances, ConstMatrixView bandwidths, MatrixView singular_values,
-                  MatrixView exponents, MatrixView laws, const Execution& execution);
+void scaling_laws(ConstMatrixView points, ConstMatrixView base, ConstIndexMatrixView indices, ConstMatrixView distances,
+                  ConstMatrixView bandwidths, MatrixView singular_values, MatrixView exponents, MatrixView laws,
+                  const Execution& execution);
 
 }  // namespace idm
