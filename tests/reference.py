@@ -33,6 +33,7 @@ def d1_at(distances, eps):
     return D, 2 * (w * x).sum(axis=1) / D
 
 
+@np.errstate(invalid="ignore", divide="ignore", over="ignore")  # where only the base point has weight, C is 0
 def laws_at(dx, eps):
     """Singular values, exponents, D, d1, d2 and M of one neighbourhood at one bandwidth, from the matrices."""
     x = (dx**2).sum(axis=1) / (2 * eps)

@@ -93,7 +93,7 @@ def test_a_five_dimensional_sphere_is_underestimated_as_documented():
 
 def test_the_density_of_a_uniform_sphere():
     X = datasets.make_sphere(10_000, random_state=0).X
-    density = idm.local_geometry(X, n_neighbors=500).density
+    density = idm.local_geometry(X, n_neighbors=500, bandwidth="svd").density
     assert np.median(density) == pytest.approx(1 / (4 * np.pi), rel=0.05)
 
 
@@ -147,7 +147,7 @@ def test_a_neighborhood_of_zero_radius_borrows_a_bandwidth_and_warns(rng):
 
 
 def test_all_points_equal_is_an_error():
-    with pytest.raises(ValueError, match="no two points apart.*remove duplicates"):
+    with pytest.raises(ValueError, match=r"no two points apart .* remove duplicates"):
         idm.local_geometry(np.ones((50, 3)), n_neighbors=10)
 
 
@@ -158,7 +158,7 @@ def test_squares_beyond_float64_are_an_error_that_says_so(rng, scale, words):
 
 
 def test_a_density_beyond_float64_is_finite_and_its_logarithm_right(rng):
-    X = rng.normal(size=(200, 150)) * 1e-40
+    X = rng.normal(size=(200, 150)) * 1e-100
     found = idm.local_geometry(X, n_neighbors=100)
     assert (found.log_density > 710).all()
     assert np.isfinite(found.density).all()

@@ -31,7 +31,7 @@ def test_the_tangent_planes_of_a_sphere_are_orthogonal_to_its_radius():
     X = datasets.make_sphere(5000, random_state=0).X
     found = idm.tangent_spaces(X, n_neighbors=200)
     normal = found.vectors[:, :, 2]
-    assert np.median(np.abs((normal * X).sum(axis=1))) > 0.9999
+    assert np.median(np.abs((normal * X).sum(axis=1))) > 0.9995  # within 2 degrees
     assert np.median(found.dimension) == pytest.approx(2, abs=0.1)
     tangent = found.singular_values[:, :2]
     assert np.median(tangent[:, 1]) > 5 * np.median(found.singular_values[:, 2])

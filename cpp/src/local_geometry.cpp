@@ -90,7 +90,8 @@ Index local_geometry(ConstMatrixView points, ConstIndexMatrixView indices, Const
                     geometry.row(i) << 0, 0, std::log(static_cast<double>(k) / static_cast<double>(n));
                     continue;
                 }
-                if (tuning == Tuning::svd) w.neighborhood.start(points, points.row(i).data(), indices.row(i).data());
+                if (tuning == Tuning::svd)
+                    w.neighborhood.start(points, points.row(i).data(), indices.row(i).data(), distances(i, k - 1));
                 const Tuned t = tuning == Tuning::svd ? tune_svd(w, k) : tune_d1(w.sweep);
                 const double log_density =
                     std::log(t.weight / static_cast<double>(n)) - t.dimension / 2 * std::log(two_pi * t.bandwidth);

@@ -37,9 +37,11 @@ Neighborhood::Neighborhood(Index k, Index m)
       weighted_(k),
       image_(std::max(m, q_)) {}
 
-void Neighborhood::start(ConstMatrixView points, const double* base, const Index* indices) {
+void Neighborhood::start(ConstMatrixView points, const double* base, const Index* indices, double unit) {
     points_ = points.data();
     base_ = base;
+    unit_ = unit > 0 ? unit : 1;
+    const double inverse = 1 / unit_;
     indices_ = indices;
     n_rows_ = n_gram_ = 0;
     // Eight points at a time, so that each cache line of coordinates_ is written once.
@@ -48,7 +50,7 @@ void Neighborhood::start(ConstMatrixView points, const double* base, const Index
         const Index count = std::min(block, k_ - first);
         for (Index c = 0; c < m_; ++c) {
             double* out = &coordinates_(c, first);
-            for (Index j = 0; j < count; ++j) out[j] = points(indices[first + j], c) - base[c];
+            for (Index j = 0; j < count; ++j) out[j] = (points(indices[first + j], c) - base[c]) * inverse;
         }
     }
     if (!small_) return;
@@ -77,7 +79,7 @@ void Neighborhood::extend_gram(Index n) {
     if (n <= n_gram_) return;
     for (; n_rows_ < n; ++n_rows_) {
         const double* x = points_ + indices_[n_rows_] * m_;
-        for (Index c = 0; c < m_; ++c) rows_(n_rows_, c) = x[c] - base_[c];
+        for (Index c = 0; c < m_; ++c) rows_(n_rows_, c) = (x[c] - base_[c]) / unit_;
     }
     gram_lower(rows_.data(), n, m_, m_, gram_.data(), q_);
     for (Index i = 0; i < n; ++i) {
@@ -122,7 +124,7 @@ void Neighborhood::decompose(const BandwidthSweep& sweep) {
 
 bool Neighborhood::vanishes(Index l) const { return l >= size_ || !(values_[l] > vanishing * values_[0]); }
 
-double Neighborhood::singular_value(Index l) const { return vanishes(l) ? 0 : std::sqrt(values_[l]); }
+double Neighborhood::singular_value(Index l) const { return vanishes(l) ? 0 : std::sqrt(values_[l]) * unit_; }
 
 void Neighborhood::vector(Index l, double* v) const {
     std::fill(v, v + m_, 0.0);
@@ -240,7 +242,7 @@ void scaling_laws(ConstMatrixView points, ConstMatrixView base, ConstIndexMatrix
         [&] {
             Workspace w{BandwidthSweep(k, 1), Neighborhood(k, m)};
             w.sweep.start(distances.data());
-            w.neighborhood.start(points, base.data(), indices.data());
+            w.neighborhood.start(points, base.data(), indices.data(), distances(0, k - 1));
             return w;
         },
         [&](Index begin, Index end, Workspace& w, Region& region) {

@@ -21,7 +21,7 @@ void tangent_spaces(ConstMatrixView points, ConstIndexMatrixView indices, ConstM
             for (Index i = begin; i < end; ++i) {
                 w.sweep.start(distances.row(i).data());
                 w.sweep.moments(bandwidths(i, 0));
-                w.neighborhood.start(points, points.row(i).data(), indices.row(i).data());
+                w.neighborhood.start(points, points.row(i).data(), indices.row(i).data(), distances(i, k - 1));
                 w.neighborhood.decompose(w.sweep);
                 for (Index l = 0; l < r; ++l) {
                     singular_values(i, l) = w.neighborhood.singular_value(l);

@@ -32,8 +32,9 @@ class Neighborhood {
   public:
     Neighborhood(Index k, Index m);
 
-    // Takes the differences of the neighbours from the base point.
-    void start(ConstMatrixView points, const double* base, const Index* indices);
+    // Takes the differences of the neighbours from the base point, in units of a typical distance, so that products of
+    // them neither overflow nor vanish.
+    void start(ConstMatrixView points, const double* base, const Index* indices, double unit);
 
     // Singular values and vectors at the bandwidth for which sweep.moments() was called last.
     void decompose(const BandwidthSweep& sweep);
@@ -62,6 +63,7 @@ class Neighborhood {
     Index n_rows_ = 0, n_gram_ = 0;   // how many rows_ and how much of gram_ are ready
     const double* points_ = nullptr;  // N x m
     const double* base_ = nullptr;
+    double unit_ = 1;
     const Index* indices_ = nullptr;
     bool small_;
     Matrix pairs_;                   // m (m + 1) / 2 x k: products of two coordinates, if m is small
