@@ -36,8 +36,8 @@ def test_agrees_with_the_twin(rng, n, m, k, tuning):
     found = idm.local_geometry(X, neighbors=neighbors, bandwidth=tuning, n_bandwidths=37)
     bandwidth, dimension, log_density = reference.local_geometry(X, *neighbors, tuning, 37)
     np.testing.assert_allclose(found.bandwidth, bandwidth, rtol=1e-10)
-    np.testing.assert_allclose(found.dimension, dimension, rtol=1e-9)
-    np.testing.assert_allclose(found.log_density, log_density, rtol=1e-9)
+    np.testing.assert_allclose(found.dimension, dimension, rtol=1e-10)
+    np.testing.assert_allclose(found.log_density, log_density, rtol=1e-10)
     np.testing.assert_allclose(found.density, np.exp(log_density), rtol=1e-8)
 
 

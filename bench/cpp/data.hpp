@@ -5,6 +5,7 @@
 #include <random>
 
 #include "idm/eigen.hpp"
+#include "idm/neighbors.hpp"
 
 namespace idm::bench {
 
@@ -27,6 +28,19 @@ inline Matrix torus(Index n) {
     return points;
 }
 
+struct Neighbors {
+    IndexMatrix index;
+    Matrix distance;
+
+    Neighbors(const Matrix& points, Index k) : index(points.rows(), k), distance(points.rows(), k) {
+        nearest_neighbors({points.data(), points.rows(), points.cols()}, {index.data(), index.rows(), k},
+                          {distance.data(), distance.rows(), k}, Execution{max_threads()});
+    }
+    ConstIndexMatrixView indices() const { return {index.data(), index.rows(), index.cols()}; }
+    ConstMatrixView distances() const { return {distance.data(), distance.rows(), distance.cols()}; }
+};
+
+inline MatrixView view(Matrix& matrix) { return {matrix.data(), matrix.rows(), matrix.cols()}; }
 inline ConstMatrixView view(const Matrix& matrix) { return {matrix.data(), matrix.rows(), matrix.cols()}; }
 
 }  // namespace idm::bench

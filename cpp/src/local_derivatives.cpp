@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "gather.hpp"
 #include "idm/bandwidth.hpp"
 #include "least_squares.hpp"
 #include "symmetric.hpp"
@@ -43,7 +44,9 @@ class Regression {
         }
         const bool by_coordinates = m_ <= n_weighted_ || method_ == Derivative::correlation || gamma_ == 0;
         if (by_coordinates) {
-            gather_coordinates(points, base, indices);
+            gather_coordinates(
+                points, indices, n_weighted_, base, means_.data(), [&](Index j) { return roots_[j]; },
+                differences_.data(), n_weighted_);
         } else {
             gather_points(points, base, indices);
         }
@@ -91,20 +94,6 @@ class Regression {
             for (Index f = 0; f < n_; ++f) value_means_[f] += weight * (values(indices[j], f) - values(indices[0], f));
         }
         for (Index f = 0; f < n_; ++f) value_means_[f] += values(indices[0], f);
-    }
-
-    // Weighted differences as m rows of n_weighted numbers, eight points at a time.
-    void gather_coordinates(ConstMatrixView points, const double* base, const Index* indices) {
-        constexpr Index block = 8;
-        for (Index first = 0; first < n_weighted_; first += block) {
-            const Index count = std::min(block, n_weighted_ - first);
-            for (Index c = 0; c < m_; ++c) {
-                double* out = differences_.data() + c * n_weighted_ + first;
-                for (Index j = 0; j < count; ++j) {
-                    out[j] = roots_[first + j] * (points(indices[first + j], c) - base[c] - means_[c]);
-                }
-            }
-        }
     }
 
     // Weighted differences as n_weighted rows of m numbers.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "gather.hpp"
 #include "symmetric.hpp"
 
 namespace idm {
@@ -22,6 +23,7 @@ Neighborhood::Neighborhood(Index k, Index m)
       pairs_(small_ ? m * (m + 1) / 2 : 0, k),
       weights_(small_ ? 3 : 0, k),
       moments_(pairs_.rows(), 3),
+      zeros_(Eigen::ArrayXd::Zero(m)),
       coordinates_(m, k),
       rows_(q_, m),
       gram_(q_, q_),
@@ -44,15 +46,8 @@ void Neighborhood::start(ConstMatrixView points, const double* base, const Index
     const double inverse = 1 / unit_;
     indices_ = indices;
     n_rows_ = n_gram_ = 0;
-    // Eight points at a time, so that each cache line of coordinates_ is written once.
-    constexpr Index block = 8;
-    for (Index first = 0; first < k_; first += block) {
-        const Index count = std::min(block, k_ - first);
-        for (Index c = 0; c < m_; ++c) {
-            double* out = &coordinates_(c, first);
-            for (Index j = 0; j < count; ++j) out[j] = (points(indices[first + j], c) - base[c]) * inverse;
-        }
-    }
+    gather_coordinates(
+        points, indices, k_, base, zeros_.data(), [&](Index) { return inverse; }, coordinates_.data(), k_);
     if (!small_) return;
     for (Index a = 0, row = 0; a < m_; ++a) {
         for (Index b = 0; b <= a; ++b, ++row) {

@@ -70,13 +70,14 @@ class Neighborhood {
     Matrix weights_;                 // 3 x k: w / D, w x / D, w x^2 / D
     Matrix moments_;                 // m (m + 1) / 2 x 3: E[g], E[x g], E[x^2 g]
     double first_ = 0, second_ = 0;  // of one vector: v^T E[x g] v and v^T E[x^2 g] v
-    Matrix coordinates_;             // m x k: differences, a row per coordinate
-    Matrix rows_;                    // q x m: differences, a row per point
-    Matrix gram_;                    // q x q: their inner products
-    Matrix scaled_;                  // m x k: coordinates_ times the roots of the weights
-    Matrix system_;                  // q x q
-    Matrix vectors_;                 // q x q: its eigenvectors as rows
-    Matrix dual_vectors_;            // q x q: those of the Gram matrix, such that v_l = rows_^T dual_vectors_.row(l)
+    Eigen::ArrayXd zeros_;
+    Matrix coordinates_;   // m x k: differences, a row per coordinate
+    Matrix rows_;          // q x m: differences, a row per point
+    Matrix gram_;          // q x q: their inner products
+    Matrix scaled_;        // m x k: coordinates_ times the roots of the weights
+    Matrix system_;        // q x q
+    Matrix vectors_;       // q x q: its eigenvectors as rows
+    Matrix dual_vectors_;  // q x q: those of the Gram matrix, such that v_l = rows_^T dual_vectors_.row(l)
     Eigen::ArrayXd values_, exponents_, root_weights_, scratch_;
     // Of one vector; z_p . image_ = v_p^T E[x g] v_l.
     Eigen::ArrayXd projection_, weighted_, image_;
