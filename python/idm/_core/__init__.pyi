@@ -55,3 +55,17 @@ def local_derivatives(
     regularization: float,
     n_threads: int,
 ) -> _Array: ...
+def symmetric_kernel(
+    indices: _IndexArray, distances: _Array, epsilon: float, n_threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], _Array]: ...
+def multiply(
+    row_start: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    values: _Array,
+    x: _Array,
+    y: _Array,
+    n_threads: int,
+) -> None: ...
+def normalize(
+    row_start: NDArray[np.int64], columns: NDArray[np.int32], values: _Array, alpha: float, n_threads: int
+) -> _Array: ...
