@@ -64,11 +64,12 @@ def laws_at(dx, eps):
     return np.sqrt(values), alpha, D, d1, d2, M
 
 
-def local_geometry(X, indices, distances, tuning, n_bandwidths, least_weight=12):
-    """Bandwidth, dimension and log density of every point."""
-    N, k = indices.shape
+def local_geometry(points, indices, distances, tuning, n_bandwidths, least_weight=12, X=None):
+    """Bandwidth, dimension and log density of every point, or of the first of the rows of X."""
+    X = points if X is None else X
+    N, k = len(X), indices.shape[1]
     result = []
-    for i in range(N):
+    for i in range(len(points)):
         grid = bandwidth_grid(distances[i], n_bandwidths)
         if tuning == "d1":
             D, dimension = d1_at(distances[i], grid)
@@ -77,7 +78,7 @@ def local_geometry(X, indices, distances, tuning, n_bandwidths, least_weight=12)
             laws = [laws_at(X[indices[i]] - X[i], eps) for eps in grid]
             D, d1, d2, M = np.array([law[2:] for law in laws]).T
             dimension = (d1 + d2) / 2
-            best = np.where(min(least_weight, k / 2) <= D, M, np.inf).argmin()
+            best = np.where((min(least_weight, k / 2) <= D) & ~np.isnan(M), M, np.inf).argmin()
         eps, d = grid[best], dimension[best]
         result.append([eps, d, np.log(D[best] / N) - d / 2 * np.log(2 * np.pi * eps)])
     return np.array(result).T

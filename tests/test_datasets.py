@@ -65,10 +65,10 @@ def test_grids_are_grids():
 @pytest.mark.parametrize(
     ("make", "arguments", "error", "words"),
     [
-        (datasets.make_torus, {"n_samples": 99, "sampling": "grid"}, ValueError, "square number.*such as 100"),
+        (datasets.make_torus, {"n_samples": 99, "sampling": "grid"}, ValueError, "square number.*such as 121"),
         (datasets.make_torus, {"feature": "x"}, ValueError, "feature must be one of 'theta', 'phi'"),
         (datasets.make_annulus, {"n_samples": 0}, ValueError, "n_samples must be at least 1, got 0"),
-        (datasets.make_circle, {"noise": -1.0}, ValueError, "noise must be finite and at least 0"),
+        (datasets.make_circle, {"noise": -1.0}, ValueError, "noise must be finite and between 0 and"),
         (datasets.make_circle, {"sampling": "halton"}, ValueError, "sampling must be one of"),
         (datasets.make_sphere, {"feature": "twist", "n_dimensions": 3}, ValueError, "n_dimensions=2, got 3"),
     ],

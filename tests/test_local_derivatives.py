@@ -67,6 +67,7 @@ def relative_errors(DH, tangents, truth):
     return np.sqrt((error**2).mean(axis=1) / (truth**2).mean(axis=1))
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -80,6 +81,7 @@ def test_the_errors_of_the_paper_s_example(torus, arguments, expected):
     np.testing.assert_allclose(errors, expected, atol=0.004)
 
 
+@pytest.mark.large
 def test_a_smaller_bandwidth_has_the_smaller_error(torus):
     X, H, tangents, truth = torus
     eps = idm.local_geometry(X, n_neighbors=500).bandwidth / 10
@@ -87,6 +89,7 @@ def test_a_smaller_bandwidth_has_the_smaller_error(torus):
     np.testing.assert_allclose(relative_errors(DH, tangents, truth), [0.0065, 0.0078], atol=3e-4)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("method", ["affine", "regression"])
 def test_tuning_by_singular_values_brings_the_errors_below_two_percent(torus, method):
     X, H, tangents, truth = torus
@@ -94,6 +97,7 @@ def test_tuning_by_singular_values_brings_the_errors_below_two_percent(torus, me
     assert (relative_errors(DH, tangents, truth) < 0.02).all()
 
 
+@pytest.mark.large
 def test_the_ridge_shrinks_tangent_derivatives_by_its_share(torus):
     X, H, tangents, _ = torus
     eps = 0.02
@@ -105,6 +109,7 @@ def test_the_ridge_shrinks_tangent_derivatives_by_its_share(torus):
     np.testing.assert_allclose(ratio, 1 / 1.05, rtol=0.005)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("method", METHODS)
 def test_errors_fall_linearly_with_the_bandwidth(method):
     # Theorem 3.1: DH + O(eps), on a grid dense enough for the sums to be integrals.
@@ -141,21 +146,44 @@ def test_between_the_points_the_derivative_is_that_of_the_map(rng):
     np.testing.assert_array_equal(alone[0], found[5])
 
 
-def test_a_query_far_from_all_points_has_a_finite_derivative(rng):
+def test_a_query_far_from_all_points_is_reported(rng):
     X, y = rng.normal(size=(100, 3)), rng.normal(size=100)
     for gamma in (0, 0.05):
-        found = idm.local_derivatives(X, y, n_neighbors=20, queries=[[1e6, 0, 0], [0, 0, 0]], regularization=gamma)
-        assert np.isfinite(found).all()
+        for far in (100.0, 1e6, 1e140):
+            with pytest.warns(idm.exceptions.ExtrapolationWarning, match=r"1 of 2 queries \(the first: row 1\)"):
+                found = idm.local_derivatives(
+                    X, y, n_neighbors=20, queries=[[0, 0, 0], [far, 0, 0]], regularization=gamma
+                )
+            assert np.isfinite(found).all()
+            assert found[0].any()
+    with pytest.raises(ValueError, match="queries has points 1e\\+160 apart"):
+        idm.local_derivatives(X, y, n_neighbors=20, queries=[[1e160, 0, 0]])
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("gamma", [0, 0.05])
-@pytest.mark.parametrize("c", [1e-100, 1e-3, 1e130])
-def test_scaling_data_and_features(rng, method, gamma, c):
+@pytest.mark.parametrize(("c", "b"), [(1e-100, 1e-300), (1e-140, 1e5), (1e-3, 1e5), (1e130, 1e5), (1e140, 1e200)])
+def test_scaling_data_and_features(rng, method, gamma, c, b):
     X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
     one = idm.local_derivatives(X, y, n_neighbors=40, method=method, regularization=gamma)
-    other = idm.local_derivatives(c * X, 1e5 * y, n_neighbors=40, method=method, regularization=gamma)
-    np.testing.assert_allclose(other, 1e5 / c * one, rtol=1e-8)
+    other = idm.local_derivatives(c * X, b * y, n_neighbors=40, method=method, regularization=gamma)
+    np.testing.assert_allclose(other, b / c * one, rtol=1e-8)
+
+
+def test_a_derivative_beyond_float64_is_an_error(rng):
+    with pytest.raises(ValueError, match="derivative overflows"):
+        idm.local_derivatives(rng.normal(size=(50, 2)) * 1e-140, rng.normal(size=50) * 1e200, n_neighbors=20)
+
+
+@pytest.mark.parametrize("gamma", [1e-8, 1e-12, 1e-16, 1e-300, 5e-324])
+def test_a_tiny_ridge_is_hardly_worse_than_none(rng, gamma):
+    # A plane: across it the derivative is 0, and stays so.
+    rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    X = (rng.uniform(size=(300, 3)) * [1, 1, 0]) @ rotation
+    found = idm.local_derivatives(X, np.sin(X[:, 0]), n_neighbors=30, regularization=gamma)[:, 0]
+    assert np.abs(found @ rotation[2]).max() < 1e-3
+    plain = idm.local_derivatives(X, np.sin(X[:, 0]), n_neighbors=30, regularization=0)[:, 0]
+    np.testing.assert_allclose(found, plain, atol=1e-3)
 
 
 def test_permuting_and_rotating(rng):
@@ -201,6 +229,8 @@ def test_every_thread_count_gives_the_same_bits(rng, gamma):
         ({"regularization": "none"}, TypeError, "regularization must be a number, got 'none'"),
         ({"bandwidth": np.ones(3)}, ValueError, "bandwidth must be a number, or 30 of them"),
         ({"bandwidth": 0.0}, ValueError, "bandwidth must be positive"),
+        ({"bandwidth": 1e-310}, ValueError, "bandwidth must be positive, between 1e-290"),
+        ({"bandwidth": True}, TypeError, "bandwidth must be a number"),
         ({"queries": np.zeros((2, 3))}, ValueError, "queries must have 2 columns"),
         ({"queries": np.zeros((2, 2)), "method": "regression"}, ValueError, "use method='affine'"),
     ],

@@ -62,6 +62,17 @@ def test_distances_of_very_different_size_are_swept_in_full(rng):
     assert np.isfinite(svd.log_density).all()
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1e-19, 1e-30, 1e-60])
+def test_a_cluster_beside_far_points_keeps_its_dimension(rng, scale):
+    X = np.concatenate([rng.uniform(-1, 1, size=(100, 2)) * scale, [[1.0, 0.0], [0.0, 1.3]]])
+    neighbors = idm.nearest_neighbors(X, 101)
+    for tuning in ("d1", "svd"):
+        found = idm.local_geometry(X, neighbors=neighbors, n_bandwidths=200, bandwidth=tuning)
+        expected = reference.local_geometry(X[:20], *(a[:20] for a in neighbors), tuning, 200, X=X)
+        np.testing.assert_allclose(found.bandwidth[:20], expected[0], rtol=1e-8)
+        np.testing.assert_allclose(found.dimension[:20], expected[1], rtol=1e-6)
+
+
 MANIFOLDS = {
     "circle": (1, lambda n: datasets.make_circle(n, sampling="random", random_state=0).X),
     "sphere": (2, lambda n: datasets.make_sphere(n, random_state=0).X),
@@ -71,6 +82,7 @@ MANIFOLDS = {
 }
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", MANIFOLDS)
 def test_the_dimension_of_known_manifolds(name):
     dimension, make = MANIFOLDS[name]
@@ -83,6 +95,7 @@ def test_the_dimension_of_known_manifolds(name):
     assert 0 < np.median(d1.dimension) - dimension < 0.2
 
 
+@pytest.mark.large
 def test_a_five_dimensional_sphere_is_underestimated_as_documented():
     X = datasets.make_sphere(10_000, n_dimensions=5, random_state=0).X
     neighbors = idm.nearest_neighbors(X, 500)
@@ -91,6 +104,7 @@ def test_a_five_dimensional_sphere_is_underestimated_as_documented():
         assert 4.0 < median < 4.7
 
 
+@pytest.mark.large
 def test_the_density_of_a_uniform_sphere():
     X = datasets.make_sphere(10_000, random_state=0).X
     density = idm.local_geometry(X, n_neighbors=500, bandwidth="svd").density
@@ -180,6 +194,12 @@ def test_few_points_give_finite_results(rng, n):
         assert all(np.isfinite(array).all() for array in found)
 
 
+def pairs(index, distance):
+    """Neighbours of 30 points: each itself, then `index` at `distance`."""
+    indices = np.column_stack([np.arange(30), np.full(30, index)])
+    return indices, np.column_stack([np.zeros(30), np.full(30, distance)])
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
@@ -187,10 +207,15 @@ def test_few_points_give_finite_results(rng, n):
         ({"n_neighbors": 1}, ValueError, "n_neighbors must be at least 2, got 1"),
         ({"n_neighbors": 31}, ValueError, "n_neighbors=31 is more than the 30 rows"),
         ({"n_neighbors": 5, "bandwidth": "d2"}, ValueError, "bandwidth must be one of 'd1', 'svd', got 'd2'"),
-        ({"n_neighbors": 5, "n_bandwidths": 1}, ValueError, "n_bandwidths must be at least 2, got 1"),
+        ({"n_neighbors": 5, "n_bandwidths": 1}, ValueError, "n_bandwidths must be between 2 and 100000, got 1"),
         ({"neighbors": (np.zeros((30, 4), int), np.zeros((30, 3)))}, ValueError, r"\(30, 4\) and \(30, 3\)"),
-        ({"neighbors": (np.full((30, 4), 30), np.zeros((30, 4)))}, ValueError, "must be rows of the points"),
-        ({"neighbors": (np.zeros((30, 2), int), np.tile([1.0, 0.0], (30, 1)))}, ValueError, "sorted along each row"),
+        ({"neighbors": pairs(30, 1.0)}, ValueError, "must be rows of the points"),
+        ({"neighbors": pairs(1, -1.0)}, ValueError, "sorted along each row"),
+        ({"neighbors": pairs(1, np.nan)}, ValueError, "sorted along each row"),
+        ({"neighbors": (np.zeros((30, 2), int), np.zeros((30, 2)))}, ValueError, "each point itself first"),
+        ({"neighbors": (np.zeros((30, 2)), np.zeros((30, 2)))}, TypeError, "integer indices"),
+        ({"neighbors": 5}, TypeError, "neighbors must be a pair"),
+        ({"n_neighbors": 5, "n_bandwidths": 2**70}, ValueError, "n_bandwidths must be between 2 and 100000"),
     ],
 )
 def test_bad_arguments_are_named(rng, arguments, error, words):

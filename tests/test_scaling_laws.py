@@ -58,6 +58,31 @@ def test_agrees_with_the_twin(rng, n, m):
             np.testing.assert_allclose(laws.disagreement[i], M, rtol=1e-9)
 
 
+def test_more_coordinates_than_points_give_the_laws_of_the_space_they_span(rng):
+    # The Gram matrix is solved instead of C; rotated into their span, the points have fewer coordinates.
+    X = rng.normal(size=(40, 60)) * np.geomspace(1, 0.1, 60)
+    X -= X[3]
+    span = np.linalg.svd(X, full_matrices=False)[2][:39]
+    bandwidths = np.geomspace(10, 100, 6)
+    laws = idm.scaling_laws(X, 3, bandwidths)
+    for i, eps in enumerate(bandwidths):
+        sigma, alpha, _, _, d2, M = reference.laws_at(X @ span.T, eps)
+        np.testing.assert_allclose(laws.singular_values[i, :39], sigma, rtol=1e-9)
+        np.testing.assert_allclose(laws.exponents[i, :39], alpha, rtol=1e-8)
+        np.testing.assert_allclose([laws.d2[i], laws.disagreement[i]], [d2, M], rtol=1e-9)
+
+
+def test_a_cluster_beside_far_points_keeps_its_laws(rng):
+    cluster = rng.uniform(-1, 1, size=(500, 4))
+    cluster[0] = 0
+    alone = idm.scaling_laws(cluster, 0, [0.02, 0.05, 0.1])
+    for scale in (1e-40, 1e-80, 1e-100):
+        X = np.concatenate([cluster * scale, [[1.0, 0, 0, 0], [0, 1.3, 0, 0]]])
+        laws = idm.scaling_laws(X, 0, np.array([0.02, 0.05, 0.1]) * scale**2)
+        np.testing.assert_allclose(laws.disagreement, alone.disagreement, rtol=1e-6)
+        assert laws.best == pytest.approx(alone.best * scale**2)
+
+
 def test_exponents_and_slopes_are_the_derivatives_they_claim_to_be(rng):
     X = datasets.make_torus(2000, random_state=1).X
     eps, h = np.geomspace(0.02, 1, 7), 1e-4
@@ -71,6 +96,7 @@ def test_exponents_and_slopes_are_the_derivatives_they_claim_to_be(rng):
     np.testing.assert_allclose(laws.disagreement, M, rtol=1e-4)
 
 
+@pytest.mark.large
 def test_tangent_singular_values_scale_as_the_root_and_normal_ones_linearly():
     # Corollary 3.2 on a dense grid: C / eps tends to the projection on the tangent space with an error of order eps.
     X = datasets.make_torus(160_000, sampling="grid").X
@@ -105,8 +131,10 @@ def test_a_bandwidth_where_only_the_point_has_weight_is_never_chosen(torus, base
         (0, [1e-9], ValueError, "weight of 1 only.*larger bandwidths"),
         (0, [], ValueError, "bandwidths must be a list"),
         (0, 1.0, ValueError, "bandwidths must be a list"),
-        (0, [0.1, -1.0], ValueError, "positive and finite, got -1.0 at position 1"),
-        (0, [np.nan], ValueError, "positive and finite, got nan"),
+        (0, [0.1, -1.0], ValueError, "positive, .* got -1.0 at position 1"),
+        (0, [np.nan], ValueError, "positive, .* got nan"),
+        (True, [0.1], TypeError, "point must be a row of X or an array"),
+        ([1e200, 0, 0], [0.1], ValueError, "point has points 1e\\+200 apart"),
         (100, [0.1], ValueError, "point=100 is not a row of X, which has 100"),
         (0.5, [0.1], TypeError, "point must be a row of X or an array"),
         ([0.0, 0.0], [0.1], ValueError, "point must have 3 columns"),
@@ -117,3 +145,8 @@ def test_a_bandwidth_where_only_the_point_has_weight_is_never_chosen(torus, base
 def test_bad_arguments_are_named(rng, point, bandwidths, error, words):
     with pytest.raises(error, match=words):
         idm.scaling_laws(rng.normal(size=(100, 3)), point, bandwidths)
+
+
+def test_points_that_coincide_have_no_laws():
+    with pytest.raises(ValueError, match="they coincide with it"):
+        idm.scaling_laws(np.ones((20, 2)), 0, [0.1, 1.0])

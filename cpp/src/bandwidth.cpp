@@ -78,9 +78,9 @@ bool BandwidthSweep::start(const double* distances) {
     for (Index j = 0; j < k; ++j) squared_[j] = distances[j] * distances[j];
     largest_ = squared_[k - 1];
     if (largest_ < smallest_square) return false;
-    const double* first = std::lower_bound(squared_.data(), squared_.data() + k, smallest_square);
+    smallest_ = *std::lower_bound(squared_.data(), squared_.data() + k, smallest_square);
     const double machine_epsilon = std::numeric_limits<double>::epsilon();
-    log_first_ = std::log(*first / (2 * -std::log(machine_epsilon)));
+    log_first_ = std::log(smallest_ / (2 * -std::log(machine_epsilon)));
     const double log_last = std::log(10 * largest_);
     log_step_ = n_bandwidths_ > 1 ? (log_last - log_first_) / static_cast<double>(n_bandwidths_ - 1) : 0;
     return true;
@@ -95,7 +95,7 @@ Moments BandwidthSweep::moments(double epsilon) {
     auto x = x_.head(n_weighted_);
     auto w = w_.head(n_weighted_);
     x = squared_.head(n_weighted_) / (2 * epsilon);
-    w = (x[0] - x).exp();
+    w = ((squared_[0] - squared_.head(n_weighted_)) / (2 * epsilon)).exp();
     weight_sum_ = w.sum();
     const double mean = (w * x).sum() / weight_sum_;
     return {weight_sum_ * std::exp(-x[0]), mean, (w * x * x).sum() / weight_sum_};
@@ -117,10 +117,9 @@ const std::vector<BandwidthSweep::Screened>& BandwidthSweep::screen() {
 }
 
 Index BandwidthSweep::argmax_d1() {
-    // Where single precision cannot hold the spread of the distances, nothing is ruled out by it.
-    const bool exact = squared_[std::min<Index>(1, squared_.size() - 1)] / largest_ > 1e-30;
+    const bool screened = can_screen();
     float threshold = -1;
-    if (exact) {
+    if (screened) {
         float largest = 0;
         for (const Screened& s : screen()) largest = std::max(largest, s.d1);
         threshold = largest * (1 - screening_error);
@@ -128,7 +127,7 @@ Index BandwidthSweep::argmax_d1() {
     Index best = 0;
     double best_d1 = -1;
     for (Index l = 0; l < n_bandwidths_; ++l) {
-        if (exact && screened_[l].d1 < threshold) continue;
+        if (screened && screened_[l].d1 < threshold) continue;
         const double d1 = moments(bandwidth(l)).d1();
         if (d1 > best_d1) {
             best_d1 = d1;

@@ -33,7 +33,8 @@ LeastSquares::LeastSquares(Index n_max, Index m)
 
 // Leaves R in the columns (the pivots' diagonal in scales_) and Q^T y in the right-hand sides; returns the
 // rank.
-Index LeastSquares::factorise(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride) {
+Index LeastSquares::factorise(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride,
+                              double noise) {
     const double tolerance = std::numeric_limits<double>::epsilon() * static_cast<double>(std::max(n, m_));
     std::iota(order_.begin(), order_.end(), Index{0});
     for (Index c = 0; c < m_; ++c) exact_[c] = norms_[c] = dot(columns + c * stride, columns + c * stride, n);
@@ -44,7 +45,7 @@ Index LeastSquares::factorise(double* columns, Index n, Index stride, double* rh
         double* v = columns + order_[s] * stride + s;
         const Index rest = n - s;
         const double size = std::sqrt(dot(v, v, rest));
-        if (size == 0 || (s > 0 && size <= tolerance * std::abs(scales_[0]))) return s;
+        if (size <= noise || (s > 0 && size <= tolerance * std::abs(scales_[0]))) return s;
         scales_[s] = make_reflection(v, rest);
         for (Index j = s + 1; j < m_; ++j) {
             const Index c = order_[j];
@@ -61,8 +62,8 @@ Index LeastSquares::factorise(double* columns, Index n, Index stride, double* rh
 }
 
 void LeastSquares::solve(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride,
-                         double* solutions) {
-    const Index rank = factorise(columns, n, stride, rhs, n_rhs, rhs_stride);
+                         double noise, double* solutions) {
+    const Index rank = factorise(columns, n, stride, rhs, n_rhs, rhs_stride, noise);
     const auto upper = [&](Index i, Index j) {  // R(i, j)
         return i == j ? scales_[i] : columns[order_[j] * stride + i];
     };

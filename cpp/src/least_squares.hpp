@@ -14,11 +14,13 @@ class LeastSquares {
     LeastSquares(Index n_max, Index m);
 
     // `columns` (m rows of n numbers, `stride` apart) are the columns of A and are overwritten, as are the
-    // right-hand sides (n_rhs rows of n numbers). Solutions are n_rhs rows of m numbers.
-    void solve(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride, double* solutions);
+    // right-hand sides (n_rhs rows of n numbers). Solutions are n_rhs rows of m numbers. Columns whose remainder has a
+    // norm of at most `noise` count as dependent on the others.
+    void solve(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride, double noise,
+               double* solutions);
 
   private:
-    Index factorise(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride);
+    Index factorise(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride, double noise);
 
     Index m_;
     std::vector<Index> order_;  // the pivots

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -25,6 +26,7 @@ class Regression {
           roots_(k),
           means_(m),
           value_means_(n),
+          feature_units_(n),
           differences_(std::max(k, m) * std::min(k, m)),
           features_(n, k),
           system_(std::min(k, m), std::min(k, m)),
@@ -37,11 +39,11 @@ class Regression {
         n_weighted_ = sweep_.n_weighted();
         roots_.head(n_weighted_) = (sweep_.w().head(n_weighted_) / sweep_.weight_sum()).sqrt();
         find_means(points, values, base, base_value, indices);
-        for (Index f = 0; f < n_; ++f) {
-            for (Index j = 0; j < n_weighted_; ++j) {
-                features_(f, j) = roots_[j] * (values(indices[j], f) - value_means_[f]);
-            }
-        }
+        // In units of the largest weighted distance and feature difference, so that products stay in range.
+        const double farthest = distances[n_weighted_ - 1], unit = farthest > 0 ? farthest : 1;
+        roots_.head(n_weighted_) /= unit;
+        const double relative_epsilon = epsilon / unit / unit;
+        for (Index f = 0; f < n_; ++f) gather_feature(values, indices, f, unit);
         const bool by_coordinates = m_ <= n_weighted_ || method_ == Derivative::correlation || gamma_ == 0;
         if (by_coordinates) {
             gather_coordinates(
@@ -51,19 +53,21 @@ class Regression {
             gather_points(points, base, indices);
         }
         if (method_ == Derivative::correlation) {
-            for (Index f = 0; f < n_; ++f) products(f, derivative, 1 / epsilon);
+            for (Index f = 0; f < n_; ++f) products(f, derivative, 1 / relative_epsilon);
         } else if (gamma_ == 0) {
+            // Coordinates are rounded, and a direction in which they vary by no more than that is none.
+            const double rounding = std::numeric_limits<double>::epsilon() * largest_coordinate(base) / unit;
             least_squares_.solve(differences_.data(), n_weighted_, n_weighted_, features_.data(), n_, features_.cols(),
-                                 derivative);
+                                 16 * rounding, derivative);
         } else if (by_coordinates) {
-            factorise(m_, n_weighted_, epsilon);
+            factorise(m_, n_weighted_, gamma_ * relative_epsilon);
             for (Index f = 0; f < n_; ++f) {
                 products(f, derivative, 1);
                 cholesky_solve(system_.data(), m_, system_.cols(), derivative + f * m_);
             }
         } else {
             // The smaller system: (G + gamma eps I) z = dy over the points, DH = sum_j z_j dx_j^T.
-            factorise(n_weighted_, m_, epsilon);
+            factorise(n_weighted_, m_, gamma_ * relative_epsilon);
             for (Index f = 0; f < n_; ++f) {
                 double *z = &features_(f, 0), *out = derivative + f * m_;
                 cholesky_solve(system_.data(), n_weighted_, system_.cols(), z);
@@ -74,9 +78,19 @@ class Regression {
                 }
             }
         }
+        for (Index f = 0; f < n_; ++f) {
+            const double factor = feature_units_[f] / unit;
+            for (Index c = 0; c < m_; ++c) derivative[f * m_ + c] *= factor;
+        }
     }
 
   private:
+    double largest_coordinate(const double* base) const {
+        double largest = 0;
+        for (Index c = 0; c < m_; ++c) largest = std::max(largest, std::abs(base[c]));
+        return largest;
+    }
+
     // The origins of both differences: the base point, or the weighted means, as offsets from the base point
     // and from the first value.
     void find_means(ConstMatrixView points, ConstMatrixView values, const double* base, const double* base_value,
@@ -96,6 +110,18 @@ class Regression {
         for (Index f = 0; f < n_; ++f) value_means_[f] += values(indices[0], f);
     }
 
+    // The weighted differences of one feature, in units of the largest difference. `unit` undoes that of the roots.
+    void gather_feature(ConstMatrixView values, const Index* indices, Index f, double unit) {
+        double largest = 0;
+        for (Index j = 0; j < n_weighted_; ++j) {
+            largest = std::max(largest, std::abs(values(indices[j], f) - value_means_[f]));
+        }
+        feature_units_[f] = largest > 0 ? largest : 1;
+        for (Index j = 0; j < n_weighted_; ++j) {
+            features_(f, j) = roots_[j] * unit * ((values(indices[j], f) - value_means_[f]) / feature_units_[f]);
+        }
+    }
+
     // Weighted differences as n_weighted rows of m numbers.
     void gather_points(ConstMatrixView points, const double* base, const Index* indices) {
         for (Index j = 0; j < n_weighted_; ++j) {
@@ -113,13 +139,16 @@ class Regression {
         }
     }
 
-    // Cholesky factor of rows rows^T + gamma eps I. The ridge is raised where rounding hides it.
-    void factorise(Index size, Index length, double epsilon) {
-        for (double ridge = gamma_ * epsilon;; ridge *= 16) {
-            gram_lower(differences_.data(), size, length, length, system_.data(), system_.cols());
-            for (Index i = 0; i < size; ++i) system_(i, i) += ridge;
-            if (cholesky(system_.data(), size, system_.cols())) return;
-            if (!std::isfinite(ridge)) throw std::runtime_error("local_derivatives: the normal equations overflow");
+    // Cholesky factor of rows rows^T + ridge I. A ridge that rounding would hide is raised to 1e-12 of the largest
+    // entry.
+    void factorise(Index size, Index length, double ridge) {
+        gram_lower(differences_.data(), size, length, length, system_.data(), system_.cols());
+        double largest = 0;
+        for (Index i = 0; i < size; ++i) largest = std::max(largest, system_(i, i));
+        ridge = std::max(ridge, largest > 0 ? 1e-12 * largest : 1.0);
+        for (Index i = 0; i < size; ++i) system_(i, i) += ridge;
+        if (!cholesky(system_.data(), size, system_.cols())) {
+            throw std::runtime_error("local_derivatives: the normal equations are not positive definite");
         }
     }
 
@@ -127,7 +156,7 @@ class Regression {
     Derivative method_;
     double gamma_;
     BandwidthSweep sweep_;
-    Eigen::ArrayXd roots_, means_, value_means_;
+    Eigen::ArrayXd roots_, means_, value_means_, feature_units_;
     std::vector<double> differences_;
     Matrix features_, system_;
     LeastSquares least_squares_;

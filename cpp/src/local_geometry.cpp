@@ -43,12 +43,15 @@ Tuned tune_d1(BandwidthSweep& sweep) {
 // tried by increasing bound until no bound is below the best M, so that few of them need singular values.
 Tuned tune_svd(Workspace& w, Index k) {
     const double required = std::min(tuned_weight, static_cast<double>(k) / 2);
-    const auto& screened = w.sweep.screen();
     w.candidates.clear();
-    for (Index l = 0; l < w.sweep.n_bandwidths(); ++l) {
-        if (static_cast<double>(screened[l].weight) > 0.999 * required) {
+    if (w.sweep.can_screen()) {
+        const auto& screened = w.sweep.screen();
+        for (Index l = 0; l < w.sweep.n_bandwidths(); ++l) {
+            if (static_cast<double>(screened[l].weight) < 0.999 * required) continue;
             w.candidates.push_back({std::abs(screened[l].slope) - screening_error, l});
         }
+    } else {
+        for (Index l = 0; l < w.sweep.n_bandwidths(); ++l) w.candidates.push_back({0, l});
     }
     std::sort(w.candidates.begin(), w.candidates.end(),
               [](const auto& a, const auto& b) { return a.bound < b.bound || (a.bound == b.bound && a.l < b.l); });

@@ -208,19 +208,18 @@ Agreement Neighborhood::agreement(const BandwidthSweep& sweep, const Moments& mo
         for (Index p = l + 1; p < size_; ++p) {
             const double mixed = dot(&z(p, 0), image_.data(), size_);
             if (!vanishes(p) && share(p) == share(l)) {
-                sum -= mixed * mixed * share(l) / (value * values_[p]);
+                sum -= (mixed / value) * (mixed / values_[p]) * share(l);
             } else {
-                const double other = vanishes(p) ? 0 : share(p) / values_[p];
                 const double gap = std::max(value - values_[p], vanishing * values_[0]);
-                sum += mixed * mixed * (share(l) / value - other) / gap;
+                sum += share(l) * (mixed / value) * (mixed / gap);
+                if (!vanishes(p)) sum -= share(p) * (mixed / values_[p]) * (mixed / gap);
             }
         }
         d2_change += 2 * sum;
     }
     const double d_ave = (d1 + d2) / 2;
-    const double disagreement =
-        d2 > 0 ? std::abs(d1 - d2) / d_ave + std::abs(moments.d1_slope()) + std::abs(d2_change / d2)
-               : std::numeric_limits<double>::infinity();
+    const double m = std::abs(d1 - d2) / d_ave + std::abs(moments.d1_slope()) + std::abs(d2_change / d2);
+    const double disagreement = d2 > 0 && std::isfinite(m) ? m : std::numeric_limits<double>::infinity();
     return {d2, d_ave, disagreement};
 }
 

@@ -1,5 +1,6 @@
 """Step 3: the derivative of the feature map at every point (section 3.2)."""
 
+import warnings
 from typing import Literal
 
 import numpy as np
@@ -7,9 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from idm import _core
 from idm._local_geometry import Tuning, tuned_geometry
-from idm._neighbors import Neighbors, given_or_found
+from idm._neighbors import Neighbors, check_squares, given_or_found
 from idm._threads import n_threads
 from idm._validation import as_bandwidths, as_choice, as_features, as_points, as_real
+from idm.exceptions import ExtrapolationWarning
 
 
 def local_derivatives(
@@ -39,7 +41,7 @@ def local_derivatives(
     y : array of shape (N,) or (N, n)
         The values of n features at the points.
     n_neighbors : int
-        k, the neighbours of a point with itself, from 2 to N. Not needed with `neighbors`, unless for queries.
+        k, the neighbours of a point with itself, from 2 to N. Not needed with `neighbors`.
     method : {"affine", "regression", "correlation"}
         "affine" takes differences from the weighted means and needs no value of y at the point itself;
         "regression" takes them from the point; "correlation" is ``sum_j w_j dy_j dx_j^T / eps``, without
@@ -47,8 +49,8 @@ def local_derivatives(
     bandwidth : {"d1", "svd"}, float or array of shape (N,)
         How eps is tuned (see `local_geometry`), or its value at each point.
     regularization : float
-        gamma, in units of eps. 0 means the least-squares solution of least norm, by a rank-revealing
-        factorisation.
+        gamma, in units of eps; a ridge below 1e-12 of the matrix is raised to that. 0 means the least-squares
+        solution of least norm, by a rank-revealing factorisation.
     queries : array of shape (Q, m), optional
         Points at which the derivative is wanted instead of the rows of X; "affine" only. Each takes the
         bandwidth of the row of X nearest to it.
@@ -58,6 +60,11 @@ def local_derivatives(
     Returns
     -------
     array of shape (N, n, m) or (Q, n, m)
+
+    Warns
+    -----
+    ExtrapolationWarning
+        If queries are so far from all points that the nearest one has all the weight.
 
     """
     points = as_points(X, "X")
@@ -77,7 +84,24 @@ def local_derivatives(
             raise ValueError(f"method={method!r} needs the value of y at each query; use method='affine'")
         bases, base_values = as_points(queries, "queries", n_columns=points.shape[1]), None
         found = Neighbors(*_core.nearest_neighbors(points, bases, found.indices.shape[1], threads))
+        check_squares(found.distances, "queries")
         eps = eps[found.indices[:, 0]]
-    return _core.local_derivatives(
+        _warn_far(found.distances[:, 0], eps)
+    result = _core.local_derivatives(
         points, values, bases, base_values, *found, eps.reshape(-1, 1), chosen, gamma, threads
     )
+    if not np.isfinite(result).all():
+        raise ValueError("y changes so fast along X that its derivative overflows; rescale y or X")
+    return result
+
+
+def _warn_far(nearest: NDArray[np.float64], eps: NDArray[np.float64]) -> None:
+    """Say which queries get a kernel of less than 1e-16 from all points."""
+    far = nearest**2 > 2 * eps * -np.log(1e-16)
+    if far.any():
+        warnings.warn(
+            f"{np.count_nonzero(far)} of {len(far)} queries (the first: row {far.argmax()}) are farther from all rows "
+            "of X than the local bandwidth reaches; derivatives there say little and may be 0",
+            ExtrapolationWarning,
+            stacklevel=3,
+        )

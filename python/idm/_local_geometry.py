@@ -48,7 +48,8 @@ def local_geometry(
     bandwidth : {"d1", "svd"}
         How eps is chosen. "d1" maximises ``d1 = 2 dlog D / dlog eps``, which is the dimension, too. "svd"
         minimises the disagreement of d1 with d2, the dimension that the scaling of the singular values shows
-        (see `scaling_laws`); the dimension is their mean. It costs about three times as much for m = 3, more for
+        (see `scaling_laws`), among the bandwidths at which the neighbours weigh at least 12 (k / 2, if that is less);
+        the dimension is their mean. It costs about three times as much for m = 3, more for
         larger m, and is the better choice for curved or noisy data.
     n_bandwidths : int
         How many bandwidths are compared.
@@ -86,7 +87,7 @@ def tuned_geometry(
 ) -> LocalGeometry:
     """`local_geometry` of checked points and neighbours."""
     tuning = as_choice(bandwidth, "bandwidth", ("d1", "svd"))
-    n_bandwidths = as_integer(n_bandwidths, "n_bandwidths", low=2)
+    n_bandwidths = as_integer(n_bandwidths, "n_bandwidths", low=2, high=100_000)
     geometry, n_missing = _core.local_geometry(
         points, neighbors.indices, neighbors.distances, tuning == "svd", n_bandwidths, threads
     )

@@ -68,22 +68,37 @@ def given_or_found(
             raise ValueError(too_many_neighbors(k, len(points)))
         found = Neighbors(*_core.nearest_neighbors(points, None, k, threads))
     else:
-        indices, distances = neighbors
-        found = Neighbors(
-            np.ascontiguousarray(indices, dtype=np.intp), np.ascontiguousarray(distances, dtype=np.float64)
-        )
-        shape = found.indices.shape
-        if len(shape) != 2 or shape[0] != len(points) or shape[1] < 2 or found.distances.shape != shape:
-            raise ValueError(
-                f"neighbors must be indices and distances of shape ({len(points)}, k) with k >= 2, got shapes "
-                f"{shape} and {found.distances.shape}"
-            )
-    farthest = found.distances[:, -1].max()
-    if not farthest < LARGEST_DISTANCE:
-        raise ValueError(
-            f"X has neighbours {farthest:.3g} apart, whose squared distances overflow; divide X by {farthest:.0e}"
-        )
+        found = _checked(neighbors, len(points))
+    check_squares(found.distances, "X")
     return found
+
+
+def _checked(neighbors: Neighbors, n_rows: int) -> Neighbors:
+    """Neighbours that the caller brings, as the result of nearest_neighbors looks."""
+    try:
+        indices, distances = (np.asarray(array) for array in neighbors)
+    except (TypeError, ValueError):
+        raise TypeError("neighbors must be a pair of indices and distances, as nearest_neighbors returns") from None
+    if indices.dtype.kind not in "iu" or distances.dtype.kind != "f":
+        raise TypeError(
+            f"neighbors must be integer indices and float distances, got {indices.dtype} and {distances.dtype}"
+        )
+    shape = indices.shape
+    if len(shape) != 2 or shape[0] != n_rows or shape[1] < 2 or distances.shape != shape:
+        raise ValueError(
+            f"neighbors must be indices and distances of shape ({n_rows}, k) with k >= 2, got shapes "
+            f"{shape} and {distances.shape}"
+        )
+    if (indices[:, 0] != np.arange(n_rows)).any() or distances[:, 0].any():
+        raise ValueError("neighbors must be those of the rows of X, each point itself first at distance 0")
+    return Neighbors(np.ascontiguousarray(indices, dtype=np.intp), np.ascontiguousarray(distances, dtype=np.float64))
+
+
+def check_squares(distances: NDArray[np.float64], name: str) -> None:
+    """Refuse distances (sorted rows) whose squares overflow; `name` is the argument that they come from."""
+    farthest = distances[:, -1].max()
+    if farthest > LARGEST_DISTANCE:
+        raise ValueError(f"{name} has points {farthest:.3g} apart, whose squared distances overflow; rescale it")
 
 
 # Bandwidths are squares of distances, and sums of them must be finite.

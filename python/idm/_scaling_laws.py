@@ -1,14 +1,16 @@
 """How singular values and dimensions scale with the bandwidth at one point (sections 3.1 and 3.3)."""
 
 import operator
+from collections.abc import Sized
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from idm import _core
+from idm._neighbors import check_squares
 from idm._threads import n_threads
-from idm._validation import as_bandwidths, as_points
+from idm._validation import as_bandwidths, as_float, as_points
 
 
 class ScalingLaws(NamedTuple):
@@ -50,7 +52,7 @@ def scaling_laws(X: ArrayLike, point: ArrayLike, bandwidths: ArrayLike, *, n_job
         the sum of the weights, `d2` from the exponents, `d_ave` their mean; `disagreement`, the criterion
         M = |d1 - d2| / d_ave + |dlog d1 / dlog eps| + |dlog d2 / dlog eps|, infinite where d2 is not positive;
         `weight`, the sum of the weights; `best`, the bandwidth of least disagreement among those with a weight of
-        at least 5.
+        at least 5 (N / 2, if that is less).
 
     """
     points = as_points(X, "X")
@@ -58,6 +60,7 @@ def scaling_laws(X: ArrayLike, point: ArrayLike, bandwidths: ArrayLike, *, n_job
     base = _base_point(points, point)
     threads = n_threads(n_jobs)
     indices, distances = _core.nearest_neighbors(points, base, len(points), threads)
+    check_squares(distances, "point" if isinstance(point, Sized) else "X")
     singular_values, exponents, laws = _core.scaling_laws(points, base, indices, distances, eps.reshape(1, -1), threads)
     d1, d2, d_ave, disagreement, weight = np.ascontiguousarray(laws.T)
     eligible = weight >= min(_core.least_weight, len(points) / 2)
@@ -66,19 +69,25 @@ def scaling_laws(X: ArrayLike, point: ArrayLike, bandwidths: ArrayLike, *, n_job
             f"bandwidths up to {eps.max():.3g} give the points around {point!r} a weight of {weight.max():.3g} "
             f"only, and less than {_core.least_weight:.0f} says nothing of the geometry; try larger bandwidths"
         )
+    eligible &= np.isfinite(disagreement)
+    if not eligible.any():
+        raise ValueError(f"the points around {point!r} have no dimension at these bandwidths: they coincide with it")
     best = float(eps[np.argmin(np.where(eligible, disagreement, np.inf))])
     return ScalingLaws(singular_values, exponents, d1, d2, d_ave, disagreement, weight, best)
 
 
 def _base_point(points: NDArray[np.float64], point: ArrayLike) -> NDArray[np.float64]:
-    if np.ndim(point) == 0:
+    if isinstance(point, int | np.generic) or not isinstance(point, Sized):
         try:
             row = operator.index(point)  # type: ignore[arg-type]
         except TypeError:
-            raise TypeError(f"point must be a row of X or an array of coordinates, got {point!r}") from None
+            row = None
+        if row is None or isinstance(point, bool):
+            raise TypeError(f"point must be a row of X or an array of coordinates, got {point!r}")
         if not -len(points) <= row < len(points):
             raise ValueError(f"point={row} is not a row of X, which has {len(points)}")
         return np.ascontiguousarray(points[row].reshape(1, -1))
-    if np.ndim(point) != 1:
-        raise ValueError(f"point must be one point of {points.shape[1]} coordinates, got shape {np.shape(point)}")
-    return as_points(np.asarray(point).reshape(1, -1), "point", n_columns=points.shape[1])
+    array = as_float(point, "point")
+    if array.ndim != 1:
+        raise ValueError(f"point must be one point of {points.shape[1]} coordinates, got shape {array.shape}")
+    return as_points(array.reshape(1, -1), "point", n_columns=points.shape[1])

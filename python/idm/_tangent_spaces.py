@@ -52,7 +52,8 @@ def tangent_spaces(
     TangentSpaces
         A named tuple of `vectors` (N, m, r), `singular_values` (N, r), largest first, and `dimension` (N,). The
         largest component of each vector is positive. If m exceeds the rank of a neighbourhood, the
-        directions that it does not determine may be 0; their singular values are.
+        directions that it does not determine may be 0, and those with singular values near 1e-7 of the largest
+        are orthogonal to the others only roughly.
 
     """
     points = as_points(X, "X")

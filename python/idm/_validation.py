@@ -7,13 +7,15 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-# Beyond this, distances between points could exceed the largest float64.
+# Beyond this, differences and distances could exceed the largest float64.
 _LARGEST = 1e300
+# Squares of the distances that steps accept.
+_BANDWIDTHS = (1e-290, 1e290)
 
 
 def as_points(value: ArrayLike, name: str, *, n_columns: int | None = None) -> NDArray[np.float64]:
     """`value` as a finite (rows, columns) array, converted at most once; `n_columns` is what it must have."""
-    array = _as_float(value, name)
+    array = as_float(value, name)
     if array.ndim != 2:
         raise ValueError(
             f"{name} must be two-dimensional with a row per point, got shape {array.shape}; for points with "
@@ -29,7 +31,7 @@ def as_points(value: ArrayLike, name: str, *, n_columns: int | None = None) -> N
 
 def as_features(value: ArrayLike, name: str, *, n_rows: int) -> NDArray[np.float64]:
     """Feature values as a finite (n_rows, n) array; a one-dimensional array is one column."""
-    array = _as_float(value, name)
+    array = as_float(value, name)
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     if array.ndim != 2 or array.shape[1] == 0:
@@ -42,15 +44,20 @@ def as_features(value: ArrayLike, name: str, *, n_rows: int) -> NDArray[np.float
 
 def as_bandwidths(value: ArrayLike, name: str, *, n_rows: int | None = None) -> NDArray[np.float64]:
     """Positive finite bandwidths as a vector; with `n_rows`, one each, or one number for all of them."""
-    array = _as_float(value, name)
+    if isinstance(value, bool):
+        raise TypeError(f"{name} must be a number or an array of numbers, got {value!r}")
+    array = as_float(value, name)
     if n_rows is not None and array.ndim == 0:
         array = np.full(n_rows, array)
     if array.ndim != 1 or array.size == 0 or (n_rows is not None and len(array) != n_rows):
         wanted = "a list of numbers" if n_rows is None else f"a number, or {n_rows} of them, one per row of X"
         raise ValueError(f"{name} must be {wanted}, got shape {array.shape}")
-    wrong = ~((array > 0) & np.isfinite(array))
+    wrong = ~((array >= _BANDWIDTHS[0]) & (array <= _BANDWIDTHS[1]))
     if wrong.any():
-        raise ValueError(f"{name} must be positive and finite, got {array[wrong][0]} at position {wrong.argmax()}")
+        raise ValueError(
+            f"{name} must be positive, between {_BANDWIDTHS[0]:.0e} and {_BANDWIDTHS[1]:.0e}, got {array[wrong][0]} at "
+            f"position {wrong.argmax()}"
+        )
     return array
 
 
@@ -83,7 +90,8 @@ def as_integer(value: Any, name: str, *, low: int | None = None, high: int | Non
     return result
 
 
-def _as_float(value: ArrayLike, name: str) -> NDArray[np.float64]:
+def as_float(value: ArrayLike, name: str) -> NDArray[np.float64]:
+    """`value` as float64 in C order, of any shape; what does not hold numbers is refused."""
     if scipy.sparse.issparse(value):
         raise TypeError(f"{name} is a sparse matrix; distances need a dense one: pass {name}.toarray()")
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
@@ -115,5 +123,5 @@ def _check_range(array: NDArray[np.float64], name: str) -> None:
             f"first ({array[row, column]}) in row {row}, column {column}; remove or impute them"
         )
     raise ValueError(
-        f"{name} has values up to {largest:.3g}, but distances need values up to {_LARGEST:.0e}; rescale it"
+        f"{name} has values up to {largest:.3g}; differences of values beyond {_LARGEST:.0e} may overflow: rescale it"
     )

@@ -131,7 +131,7 @@ def _start(n_samples: int, random_state: _Seed) -> tuple[np.random.RandomState, 
 
 
 def _noisy(X: _Array, noise: float, rng: np.random.RandomState) -> _Array:
-    scale = as_real(noise, "noise", low=0)
+    scale = as_real(noise, "noise", low=0, high=1e100)
     return np.asarray(X + scale * rng.normal(size=X.shape))
 
 
@@ -144,7 +144,7 @@ def _two_angles(rng: np.random.RandomState, n: int, sampling: str) -> _Array:
         return np.asarray(rng.uniform(0, 2 * np.pi, (n, 2)))
     side = round(np.sqrt(n))
     if side * side != n:
-        raise ValueError(f"n_samples={n} must be a square number for sampling='grid', such as {side * side}")
+        raise ValueError(f"n_samples={n} must be a square number for sampling='grid', such as {(side + 1) ** 2}")
     angle = 2 * np.pi * np.arange(side) / side
     return np.stack(np.meshgrid(angle, angle, indexing="ij"), axis=-1).reshape(-1, 2)
 

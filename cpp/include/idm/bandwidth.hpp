@@ -47,7 +47,8 @@ class BandwidthSweep {
     const Eigen::ArrayXd& w() const { return w_; }
     Index n_weighted() const { return n_weighted_; }
 
-    // All bandwidths of the sweep at once, in single precision: good to about 1e-5.
+    // All bandwidths of the sweep at once, in single precision: good to about 1e-5, if it can hold their spread.
+    bool can_screen() const { return smallest_ > 1e-30 * largest_; }
     struct Screened {
         float weight, d1, slope;
     };
@@ -62,8 +63,8 @@ class BandwidthSweep {
     Index n_weighted_ = 0;
     double weight_sum_ = 0;
     Eigen::ArrayXd squared_, x_, w_;
-    std::vector<float> relative_;  // r^2 / r_k^2, filled up to whole vector registers
-    double largest_ = 0;           // r_k^2
+    std::vector<float> relative_;        // r^2 / r_k^2, filled up to whole vector registers
+    double smallest_ = 0, largest_ = 0;  // r_min^2 and r_k^2
     std::vector<Screened> screened_;
 };
 

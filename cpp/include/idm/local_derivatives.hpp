@@ -6,7 +6,7 @@
 //     regression    DH = (sum_j w_j dy_j dx_j^T) (C + gamma eps I)^-1
 //     affine        the same with both differences taken from their weighted means instead of the base point
 // gamma eps is a ridge across the tangent space, where C is O(eps^2) and plain regression undetermined. With
-// gamma = 0 it is the least-squares solution of least norm.
+// gamma = 0 it is the least-squares solution of least norm. A ridge below 1e-12 of C is raised to that.
 #pragma once
 
 #include "idm/eigen.hpp"
