@@ -83,8 +83,8 @@ class TreeSearch {
         w.last_radius = distances[k - 1];
     }
 
-    // The share of the points that the search for one query looks at.
-    double scanned_share(Index k, Region& region) const {
+    // The share of the points that the search for one query looks at, roughly where it is far above `enough`.
+    double scanned_share(Index k, double enough, Region& region) const {
         constexpr Index n_samples = 8;
         Workspace w = workspace();
         std::vector<Index> indices(k);
@@ -97,9 +97,10 @@ class TreeSearch {
                 answer(query(q), k, indices.data(), distances.data(), w);
                 region.checkpoint();
             }
-            scanned += static_cast<double>(w.scanned);
+            scanned += static_cast<double>(w.scanned) / static_cast<double>(points_.rows());
+            if (s > 0 && scanned > 4 * enough * static_cast<double>(s + 1)) return scanned / static_cast<double>(s + 1);
         }
-        return scanned / static_cast<double>(n_samples * points_.rows());
+        return scanned / static_cast<double>(n_samples);
     }
 
   private:
@@ -175,7 +176,8 @@ void search(ConstMatrixView points, ConstMatrixView queries, bool self, IndexMat
     if (method != NeighborMethod::blocked) {
         Region region(execution);
         const TreeSearch tree(points, queries, self, region);
-        if (method == NeighborMethod::tree || tree.scanned_share(k, region) < break_even_share(points.cols())) {
+        const double enough = break_even_share(points.cols());
+        if (method == NeighborMethod::tree || tree.scanned_share(k, enough, region) < enough) {
             search_tree(tree, queries.rows(), k, indices, distances, execution);
             return;
         }
