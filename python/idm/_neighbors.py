@@ -9,6 +9,9 @@ from idm import _core
 from idm._threads import n_threads
 from idm._validation import as_integer, as_points
 
+# Bandwidths are squares of distances, and sums of them must be finite.
+LARGEST_DISTANCE = 1e145
+
 
 class Neighbors(NamedTuple):
     """The k nearest points of each row, by increasing distance: both arrays are (rows, k)."""
@@ -49,11 +52,16 @@ def nearest_neighbors(
 
     """
     points = as_points(X, "X")
-    k = as_integer(n_neighbors, "n_neighbors", low=1)
-    if k > len(points):
-        raise ValueError(too_many_neighbors(k, len(points)))
+    k = _as_count(n_neighbors, len(points), low=1)
     others = None if queries is None else as_points(queries, "queries", n_columns=points.shape[1])
     return Neighbors(*_core.nearest_neighbors(points, others, k, n_threads(n_jobs)))
+
+
+def _as_count(n_neighbors: int, n_rows: int, *, low: int) -> int:
+    k = as_integer(n_neighbors, "n_neighbors", low=low)
+    if k > n_rows:
+        raise ValueError(f"n_neighbors={k} is more than the {n_rows} rows of X; lower n_neighbors or add rows")
+    return k
 
 
 def given_or_found(
@@ -63,9 +71,7 @@ def given_or_found(
     if neighbors is None:
         if n_neighbors is None:
             raise TypeError("n_neighbors must be given, or neighbors as nearest_neighbors returns them")
-        k = as_integer(n_neighbors, "n_neighbors", low=2)
-        if k > len(points):
-            raise ValueError(too_many_neighbors(k, len(points)))
+        k = _as_count(n_neighbors, len(points), low=2)
         found = Neighbors(*_core.nearest_neighbors(points, None, k, threads))
     else:
         found = _checked(neighbors, len(points))
@@ -99,12 +105,3 @@ def check_squares(distances: NDArray[np.float64], name: str) -> None:
     farthest = distances[:, -1].max()
     if farthest > LARGEST_DISTANCE:
         raise ValueError(f"{name} has points {farthest:.3g} apart, whose squared distances overflow; rescale it")
-
-
-# Bandwidths are squares of distances, and sums of them must be finite.
-LARGEST_DISTANCE = 1e145
-
-
-def too_many_neighbors(k: int, n_rows: int) -> str:
-    """What to say when there are not as many points as neighbours are asked for."""
-    return f"n_neighbors={k} is more than the {n_rows} rows of X; lower n_neighbors or add rows"
