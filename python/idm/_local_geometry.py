@@ -73,7 +73,7 @@ def local_geometry(
     -----
     Both dimensions are too low where the neighbourhood is too large for its density, which in more than about
     four dimensions it is for any N that fits in memory: 10,000 points of a 5-dimensional sphere give 4.4 (d1)
-    and 4.0 (svd). Near boundaries they are too low as well. Trust the number if it stays when N grows.
+    and 4.2 (svd). Near boundaries they are too low as well. Trust the number if it stays when N grows.
 
     """
     points = as_points(X, "X")
