@@ -8,6 +8,7 @@
 #include <pybind11/pybind11.h>
 
 #include "idm/eigen.hpp"
+#include "idm/kernel.hpp"
 #include "idm/parallel.hpp"
 
 namespace idm::bindings {
@@ -16,6 +17,8 @@ namespace py = pybind11;
 
 using Array = py::array_t<double, py::array::c_style>;
 using IndexArray = py::array_t<Index, py::array::c_style>;
+using RowStartArray = py::array_t<std::int64_t, py::array::c_style>;
+using ColumnArray = py::array_t<std::int32_t, py::array::c_style>;
 
 inline ConstMatrixView view(const Array& array) {
     if (array.ndim() != 2) throw py::value_error("expected a two-dimensional array");
@@ -40,6 +43,30 @@ inline void check_neighbors(ConstMatrixView points, Index n_bases, ConstIndexMat
     if (indices.size() > 0 && (indices.minCoeff() < 0 || indices.maxCoeff() >= points.rows())) {
         throw py::value_error("indices of neighbours must be rows of the points");
     }
+}
+
+// Compressed rows; throws unless the sizes of the arrays agree.
+inline SparseView view(const RowStartArray& row_start, const ColumnArray& columns, const Array& values) {
+    const Index n = row_start.size() - 1;
+    if (n < 0 || columns.size() != values.size() || row_start.data()[n] != columns.size()) {
+        throw py::value_error("the arrays are not the compressed rows of a matrix");
+    }
+    return {n, row_start.data(), columns.data(), values.data()};
+}
+
+// Hands an array over to Python without a copy.
+template <class T>
+py::array_t<T> as_array(Buffer<T> values, Index size) {
+    T* data = values.release();
+    const py::capsule owner(data, &release);
+    return py::array_t<T>({size}, {sizeof(T)}, data, owner);
+}
+
+inline py::tuple as_arrays(SparseMatrix matrix) {
+    const Index n_entries = matrix.n_entries();
+    return py::make_tuple(as_array(std::move(matrix.row_start), matrix.n_rows + 1),
+                          as_array(std::move(matrix.columns), n_entries),
+                          as_array(std::move(matrix.values), n_entries));
 }
 
 // Polled by the thread that called the step, which holds no GIL then. True leaves Python's exception set.
@@ -67,7 +94,10 @@ void register_local_geometry(py::module_& module);
 void register_scaling_laws(py::module_& module);
 void register_tangent_spaces(py::module_& module);
 void register_local_derivatives(py::module_& module);
+void register_metric(py::module_& module);
 void register_kernel(py::module_& module);
 void register_normalization(py::module_& module);
+void register_orthogonalization(py::module_& module);
+void register_extension(py::module_& module);
 
 }  // namespace idm::bindings

@@ -33,12 +33,24 @@ py::tuple nearest_neighbors(const Array& points, const std::optional<Array>& que
     return py::make_tuple(indices, distances);
 }
 
+Array pair_distances(const Array& points, const IndexArray& indices, int n_threads) {
+    const ConstMatrixView p = view(points);
+    const ConstIndexMatrixView i = view(indices);
+    Array distances({i.rows(), i.cols()});
+    const MatrixView d = mutable_view(distances);
+    check_neighbors(p, p.rows(), i, view(distances));
+    run(n_threads, [&](const Execution& execution) { idm::pair_distances(p, i, d, execution); });
+    return distances;
+}
+
 }  // namespace
 
 void register_neighbors(py::module_& module) {
     module.def("nearest_neighbors", &nearest_neighbors, py::arg("points").noconvert(),
                py::arg("queries").noconvert().none(true), py::arg("n_neighbors"), py::arg("n_threads"),
                py::arg("method") = "auto");
+    module.def("pair_distances", &pair_distances, py::arg("points").noconvert(), py::arg("indices").noconvert(),
+               py::arg("n_threads"));
 }
 
 }  // namespace idm::bindings

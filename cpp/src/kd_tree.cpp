@@ -48,6 +48,23 @@ Index KdTree::build(ConstMatrixView points, Index first, Index count, Region& re
     return index;
 }
 
+std::vector<double> KdTree::largest(const double* values) const {
+    std::vector<double> result(nodes_.size());
+    // Children come after their parent.
+    for (Index index = static_cast<Index>(nodes_.size()) - 1; index >= 0; --index) {
+        const Node& node = nodes_[index];
+        if (node.right != 0) {
+            result[index] = std::max(result[index + 1], result[node.right]);
+            continue;
+        }
+        result[index] = values[order_[node.first]];
+        for (Index p = node.first + 1; p < node.first + node.count; ++p) {
+            result[index] = std::max(result[index], values[order_[p]]);
+        }
+    }
+    return result;
+}
+
 Index KdTree::locate(const double* query) const {
     Index index = 0;
     while (nodes_[index].right != 0) {

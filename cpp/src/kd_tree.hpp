@@ -15,10 +15,13 @@ class KdTree {
 
     KdTree(ConstMatrixView points, Region& region);
 
-    // Calls visit(first, count, squared) for every leaf that may hold points with |x - query|^2 <= limit;
-    // squared[0..count) are the squared distances of the points at tree positions first, first + 1, ...
-    template <class Visit>
-    void search(const double* query, double limit, Visit&& visit) const;
+    // Calls visit(first, count, squared) for every leaf that may hold points with |x - query|^2 <= limit(node), for all
+    // nodes above it; squared[0..count) are the squared distances of the points at tree positions first, first + 1, ...
+    template <class Limit, class Visit>
+    void search(const double* query, Limit&& limit, Visit&& visit) const;
+
+    // Per node: the largest of the values (one per row of the data) of the points below it.
+    std::vector<double> largest(const double* values) const;
 
     // The tree position of the first point of the leaf nearest to the query, greedily from the root.
     Index locate(const double* query) const;
@@ -56,14 +59,14 @@ inline double KdTree::box_distance(Index node, const double* query) const {
     return sum;
 }
 
-template <class Visit>
-void KdTree::search(const double* query, double limit, Visit&& visit) const {
+template <class Limit, class Visit>
+void KdTree::search(const double* query, Limit&& limit, Visit&& visit) const {
     Index stack[64];
     Index depth = 0;
     stack[depth++] = 0;
     while (depth > 0) {
         const Index index = stack[--depth];
-        if (box_distance(index, query) > limit) continue;
+        if (box_distance(index, query) > limit(index)) continue;
         const Node& node = nodes_[index];
         if (node.right != 0) {
             stack[depth++] = node.right;

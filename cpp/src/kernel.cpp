@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "weighted_rows.hpp"
+
 namespace idm {
 namespace {
 
@@ -13,13 +15,13 @@ constexpr Index n_parts = 16;  // of the rows that are transposed side by side
 SparseMatrix allocate(Index n_rows) {
     SparseMatrix matrix;
     matrix.n_rows = n_rows;
-    matrix.row_start.reset(new std::int64_t[n_rows + 1]);
+    matrix.row_start = make_buffer<std::int64_t>(n_rows + 1);
     return matrix;
 }
 
 void allocate_entries(SparseMatrix& matrix) {
-    matrix.columns.reset(new std::int32_t[matrix.n_entries()]);
-    matrix.values.reset(new double[matrix.n_entries()]);
+    matrix.columns = make_buffer<std::int32_t>(matrix.n_entries());
+    matrix.values = make_buffer<double>(matrix.n_entries());
 }
 
 // exp(-d_ij^2 / (2 eps)) for the k neighbours of point i.
@@ -28,47 +30,84 @@ void kernel_row(ConstMatrixView distances, Index i, double epsilon, Eigen::Array
     values = (values.square() * (-0.5 / epsilon)).exp();
 }
 
-// J^T. The rows of J are split in parts; each part counts its entries per column, then writes them where those of the
-// parts before it end. So entries come by increasing row of J, whatever thread does which part.
+// Scatters entries of J to the rows of J^T. The rows of J are split in parts; each part counts its entries per column,
+// then writes them where those of the parts before it end. So entries come by increasing row of J, whatever thread
+// does which part.
+class Scatter {
+  public:
+    Scatter(Index n, Index k, const Execution& execution)
+        : n_(n), k_(k), part_size_((n + n_parts - 1) / n_parts), execution_(execution), next_(n_parts * n, 0) {}
+
+    struct Workspace {
+        Eigen::ArrayXd values;
+        std::vector<std::int32_t> places;
+    };
+
+    // visit(i, workspace, take) calls take(j) for the columns j of row i whose entries are wanted.
+    template <class Visit>
+    void count(Visit&& visit) {
+        for_rows([&](Index i, Workspace& w, std::int64_t* next) { visit(i, w, [&](Index j) { ++next[j]; }); });
+    }
+
+    // Sets the row starts of a matrix that keeps `reserved` entries at the beginning of each row.
+    void place(Index reserved, SparseMatrix& matrix) {
+        std::int64_t total = 0;
+        for (Index c = 0; c < n_; ++c) {
+            matrix.row_start[c] = total;
+            total += reserved;
+            for (Index p = 0; p < n_parts; ++p) {
+                const std::int64_t count = next_[p * n_ + c];
+                next_[p * n_ + c] = total;
+                total += count;
+            }
+        }
+        matrix.row_start[n_] = total;
+    }
+
+    // write(i, workspace, to) calls to(j), which returns where the entry goes, as often and in the order of count().
+    template <class Write>
+    void fill(Write&& write) {
+        for_rows([&](Index i, Workspace& w, std::int64_t* next) { write(i, w, [&](Index j) { return next[j]++; }); });
+    }
+
+  private:
+    template <class Work>
+    void for_rows(Work&& work) {
+        parallel_for(
+            n_, part_size_, execution_,
+            [&] { return Workspace{Eigen::ArrayXd(k_), std::vector<std::int32_t>(k_)}; },
+            [&](Index begin, Index end, Workspace& w, Region& region) {
+                for (Index i = begin; i < end; ++i) {
+                    work(i, w, next_.data() + begin / part_size_ * n_);
+                    region.checkpoint();
+                }
+            });
+    }
+
+    Index n_, k_, part_size_;
+    const Execution& execution_;
+    std::vector<std::int64_t> next_;  // per part and column: the count, then where the next entry goes
+};
+
+// J^T.
 SparseMatrix reversed(ConstIndexMatrixView indices, ConstMatrixView distances, double epsilon,
                       const Execution& execution) {
-    const Index n = indices.rows(), k = indices.cols(), part_size = (n + n_parts - 1) / n_parts;
-    std::vector<std::int64_t> next(n_parts * n, 0);  // per part and column: the count, then where the next entry goes
-    parallel_for(
-        n, part_size, execution, [] { return 0; },
-        [&](Index begin, Index end, int, Region& region) {
-            std::int64_t* count = next.data() + begin / part_size * n;
-            for (Index i = begin; i < end; ++i) {
-                for (Index j = 0; j < k; ++j) ++count[indices(i, j)];
-                region.checkpoint();
-            }
-        });
+    const Index n = indices.rows(), k = indices.cols();
+    Scatter scatter(n, k, execution);
+    scatter.count([&](Index i, Scatter::Workspace&, auto&& take) {
+        for (Index j = 0; j < k; ++j) take(indices(i, j));
+    });
     SparseMatrix result = allocate(n);
-    std::int64_t total = 0;
-    for (Index c = 0; c < n; ++c) {
-        result.row_start[c] = total;
-        for (Index p = 0; p < n_parts; ++p) {
-            const std::int64_t count = next[p * n + c];
-            next[p * n + c] = total;
-            total += count;
-        }
-    }
-    result.row_start[n] = total;
+    scatter.place(0, result);
     allocate_entries(result);
-    parallel_for(
-        n, part_size, execution, [&] { return Eigen::ArrayXd(k); },
-        [&](Index begin, Index end, Eigen::ArrayXd& values, Region& region) {
-            std::int64_t* position = next.data() + begin / part_size * n;
-            for (Index i = begin; i < end; ++i) {
-                kernel_row(distances, i, epsilon, values);
-                for (Index j = 0; j < k; ++j) {
-                    const std::int64_t to = position[indices(i, j)]++;
-                    result.columns[to] = static_cast<std::int32_t>(i);
-                    result.values[to] = values[j];
-                }
-                region.checkpoint();
-            }
-        });
+    scatter.fill([&](Index i, Scatter::Workspace& w, auto&& to) {
+        kernel_row(distances, i, epsilon, w.values);
+        for (Index j = 0; j < k; ++j) {
+            const std::int64_t e = to(indices(i, j));
+            result.columns[e] = static_cast<std::int32_t>(i);
+            result.values[e] = w.values[j];
+        }
+    });
     return result;
 }
 
@@ -77,12 +116,66 @@ struct Workspace {
     std::vector<std::int32_t> place;  // of each point among the neighbours of the current one, or -1
 };
 
+void check_size(Index n) {
+    if (n >= std::numeric_limits<std::int32_t>::max()) throw std::invalid_argument("kernel: more than 2^31 - 2 points");
+}
+
 }  // namespace
+
+SparseMatrix nearest_kernel(ConstIndexMatrixView indices, ConstMatrixView distances, double epsilon,
+                            const Execution& execution) {
+    const Index n = indices.rows(), k = indices.cols();
+    check_size(n);
+    std::vector<double> radius(n);
+    std::vector<std::int32_t> last(n);
+    for (Index i = 0; i < n; ++i) {
+        radius[i] = distances(i, k - 1);
+        last[i] = static_cast<std::int32_t>(indices(i, k - 1));
+    }
+    // Which neighbours of i do not count it among theirs: their places, by increasing distance. Most do, so that a
+    // branch would often be mispredicted.
+    const auto one_sided = [&](Index i, std::vector<std::int32_t>& places) {
+        Index n_far = 0, n_places = 0;
+        for (Index j = 0; j < k; ++j) {
+            places[n_far] = static_cast<std::int32_t>(j);
+            n_far += distances(i, j) >= radius[indices(i, j)];
+        }
+        for (Index f = 0; f < n_far; ++f) {
+            const Index other = indices(i, places[f]);
+            places[n_places] = places[f];
+            n_places += other != i && (distances(i, places[f]) > radius[other] || i > last[other]);
+        }
+        return n_places;
+    };
+    Scatter scatter(n, k, execution);
+    scatter.count([&](Index i, Scatter::Workspace& w, auto&& take) {
+        const Index n_places = one_sided(i, w.places);
+        for (Index p = 0; p < n_places; ++p) take(indices(i, w.places[p]));
+    });
+    SparseMatrix result = allocate(n);
+    scatter.place(k, result);
+    allocate_entries(result);
+    scatter.fill([&](Index i, Scatter::Workspace& w, auto&& to) {
+        kernel_row(distances, i, epsilon, w.values);
+        const Index n_places = one_sided(i, w.places);
+        for (Index p = 0; p < n_places; ++p) {
+            double& value = w.values[w.places[p]];
+            value /= 2;
+            const std::int64_t e = to(indices(i, w.places[p]));
+            result.columns[e] = static_cast<std::int32_t>(i);
+            result.values[e] = value;
+        }
+        std::int32_t* columns = result.columns.get() + result.row_start[i];
+        for (Index j = 0; j < k; ++j) columns[j] = static_cast<std::int32_t>(indices(i, j));
+        std::copy_n(w.values.data(), k, result.values.get() + result.row_start[i]);
+    });
+    return result;
+}
 
 SparseMatrix symmetric_kernel(ConstIndexMatrixView indices, ConstMatrixView distances, double epsilon,
                               const Execution& execution) {
     const Index n = indices.rows(), k = indices.cols();
-    if (n >= std::numeric_limits<std::int32_t>::max()) throw std::invalid_argument("kernel: more than 2^31 - 2 points");
+    check_size(n);
     const SparseMatrix reverse = reversed(indices, distances, epsilon, execution);
 
     SparseMatrix result = allocate(n);
@@ -129,22 +222,55 @@ SparseMatrix symmetric_kernel(ConstIndexMatrixView indices, ConstMatrixView dist
     return result;
 }
 
-void multiply(const std::int64_t* row_start, const std::int32_t* columns, const double* values, ConstMatrixView x,
-              MatrixView y, const Execution& execution) {
-    const double* in = x.data();
-    double* out = y.data();
+void kernel_dimensions(ConstMatrixView distances, double epsilon, MatrixView dimensions, const Execution& execution) {
+    const Index k = distances.cols();
     parallel_for(
-        y.size(), 256, execution, [] { return 0; },
+        distances.rows(), 64, execution, [&] { return Eigen::ArrayXd(k); },
+        [&](Index begin, Index end, Eigen::ArrayXd& weights, Region&) {
+            for (Index i = begin; i < end; ++i) {
+                kernel_row(distances, i, epsilon, weights);
+                double sum = 0, squares = 0;
+                for (Index j = 0; j < k; ++j) {
+                    sum += weights[j];
+                    squares += weights[j] * (distances(i, j) * distances(i, j));
+                }
+                dimensions(i, 0) = squares / (epsilon * sum);
+            }
+        });
+}
+
+Index connected_components(SparseView matrix, double least, IndexMatrixView labels) {
+    labels.setConstant(-1);
+    std::vector<std::int32_t> pending;
+    Index n_components = 0;
+    for (Index start = 0; start < labels.rows(); ++start) {
+        if (labels(start, 0) >= 0) continue;
+        labels(start, 0) = n_components;
+        pending.push_back(static_cast<std::int32_t>(start));
+        while (!pending.empty()) {
+            const Index i = pending.back();
+            pending.pop_back();
+            for (std::int64_t e = matrix.row_start[i]; e < matrix.row_start[i + 1]; ++e) {
+                const std::int32_t j = matrix.columns[e];
+                if (matrix.values[e] > least && labels(j, 0) < 0) {
+                    labels(j, 0) = n_components;
+                    pending.push_back(j);
+                }
+            }
+        }
+        ++n_components;
+    }
+    return n_components;
+}
+
+void multiply(SparseView a, ConstMatrixView x, MatrixView y, const Execution& execution) {
+    parallel_for(
+        a.n_rows, 64, execution, [] { return 0; },
         [&](Index begin, Index end, int, Region&) {
             for (Index i = begin; i < end; ++i) {
-                // Four sums, so that an addition need not wait for the one before.
-                double sums[4] = {};
-                std::int64_t e = row_start[i];
-                for (; e + 4 <= row_start[i + 1]; e += 4) {
-                    for (int l = 0; l < 4; ++l) sums[l] += values[e + l] * in[columns[e + l]];
-                }
-                for (int l = 0; e < row_start[i + 1]; ++e, ++l) sums[l] += values[e] * in[columns[e]];
-                out[i] = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+                const std::int64_t first = a.row_start[i];
+                weighted_rows(a.columns + first, a.values + first, a.row_start[i + 1] - first, x.data(), x.cols(),
+                              y.row(i).data());
             }
         });
 }

@@ -61,7 +61,7 @@ class TreeSearch {
         const double limit = std::pow(radius(i, k, w) * slack, 2) + 1e-300;
         Index n = 0;
         w.scanned = 0;
-        tree_.search(query, limit, [&](Index first, Index count, const double* squared) {
+        tree_.search(query, [limit](Index) { return limit; }, [&](Index first, Index count, const double* squared) {
             for (Index j = 0; j < count; ++j) {
                 w.position[n] = static_cast<std::int32_t>(first + j);
                 n += squared[j] <= limit;
@@ -195,6 +195,20 @@ void nearest_neighbors(ConstMatrixView points, IndexMatrixView indices, MatrixVi
 void nearest_neighbors(ConstMatrixView points, ConstMatrixView queries, IndexMatrixView indices, MatrixView distances,
                        const Execution& execution, NeighborMethod method) {
     search(points, queries, false, indices, distances, execution, method);
+}
+
+void pair_distances(ConstMatrixView points, ConstIndexMatrixView indices, MatrixView distances,
+                    const Execution& execution) {
+    parallel_for(
+        points.rows(), 64, execution, [] { return 0; },
+        [&](Index begin, Index end, int, Region&) {
+            for (Index i = begin; i < end; ++i) {
+                for (Index j = 0; j < indices.cols(); ++j) {
+                    distances(i, j) =
+                        distance(points.row(i).data(), points.row(indices(i, j)).data(), points.cols());
+                }
+            }
+        });
 }
 
 }  // namespace idm

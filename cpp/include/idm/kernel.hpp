@@ -5,22 +5,29 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
+#include "idm/buffer.hpp"
 #include "idm/eigen.hpp"
 #include "idm/parallel.hpp"
 
 namespace idm {
 
-// Compressed rows: the entries of row i are those from row_start[i] to row_start[i + 1]. Plain arrays instead of
-// vectors, so that the threads that fill them touch their pages first.
+// Compressed rows that belong to someone else: the entries of row i are those from row_start[i] to row_start[i + 1].
+struct SparseView {
+    Index n_rows;
+    const std::int64_t* row_start;
+    const std::int32_t* columns;
+    const double* values;
+};
+
 struct SparseMatrix {
     Index n_rows = 0;
-    std::unique_ptr<std::int64_t[]> row_start;
-    std::unique_ptr<std::int32_t[]> columns;
-    std::unique_ptr<double[]> values;
+    Buffer<std::int64_t> row_start;
+    Buffer<std::int32_t> columns;
+    Buffer<double> values;
 
     Index n_entries() const { return n_rows > 0 ? row_start[n_rows] : 0; }
+    SparseView view() const { return {n_rows, row_start.get(), columns.get(), values.get()}; }
 };
 
 // From the neighbours (indices and distances N x k, of any metric) and a global bandwidth eps. A row has the neighbours
@@ -29,8 +36,20 @@ struct SparseMatrix {
 SparseMatrix symmetric_kernel(ConstIndexMatrixView indices, ConstMatrixView distances, double epsilon,
                               const Execution& execution);
 
-// y = A x for an N x N matrix of compressed rows; x and y are N x 1.
-void multiply(const std::int64_t* row_start, const std::int32_t* columns, const double* values, ConstMatrixView x,
-              MatrixView y, const Execution& execution);
+// The same for neighbours as nearest_neighbors finds them, several times faster: their distances are symmetric, and the
+// k-th distance of a point says, without a search, whether it counts another among its neighbours.
+SparseMatrix nearest_kernel(ConstIndexMatrixView indices, ConstMatrixView distances, double epsilon,
+                            const Execution& execution);
+
+// d_i = 2 dlog D_i / dlog eps = sum_j w_ij d_ij^2 / (eps sum_j w_ij): the dimension (N x 1) that the kernel sees.
+void kernel_dimensions(ConstMatrixView distances, double epsilon, MatrixView dimensions, const Execution& execution);
+
+// Numbers the connected components of the graph of all entries above `least`, by increasing first row, and returns how
+// many there are; `labels` is N x 1.
+Index connected_components(SparseView matrix, double least, IndexMatrixView labels);
+
+// y = A x for an N x N matrix; x and y are N x b. A block of columns costs less than one at a time, since the matrix is
+// read once.
+void multiply(SparseView a, ConstMatrixView x, MatrixView y, const Execution& execution);
 
 }  // namespace idm

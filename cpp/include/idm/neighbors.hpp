@@ -24,4 +24,8 @@ void nearest_neighbors(ConstMatrixView points, IndexMatrixView indices, MatrixVi
 void nearest_neighbors(ConstMatrixView points, ConstMatrixView queries, IndexMatrixView indices, MatrixView distances,
                        const Execution& execution, NeighborMethod method = NeighborMethod::automatic);
 
+// The distances (N x k) of each point from the points that are listed for it.
+void pair_distances(ConstMatrixView points, ConstIndexMatrixView indices, MatrixView distances,
+                    const Execution& execution);
+
 }  // namespace idm

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 _Array: TypeAlias = NDArray[np.float64]
 _IndexArray: TypeAlias = NDArray[np.intp]
+# Compressed rows: where each begins, their columns, their values.
+_RowStart: TypeAlias = NDArray[np.int64]
+_Columns: TypeAlias = NDArray[np.int32]
 
 isa: str
 least_weight: float
@@ -55,17 +58,41 @@ def local_derivatives(
     regularization: float,
     n_threads: int,
 ) -> _Array: ...
-def symmetric_kernel(
-    indices: _IndexArray, distances: _Array, epsilon: float, n_threads: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], _Array]: ...
-def multiply(
-    row_start: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    values: _Array,
-    x: _Array,
-    y: _Array,
+def pair_distances(points: _Array, indices: _IndexArray, n_threads: int) -> _Array: ...
+def metric_neighbors(
+    points: _Array,
+    bases: _Array | None,
+    derivatives: _Array,
+    candidates: _IndexArray,
+    distances: _Array,
+    tau: float,
+    mixing: str,
+    n_neighbors: int,
     n_threads: int,
+) -> tuple[_IndexArray, _Array]: ...
+def symmetric_kernel(
+    indices: _IndexArray, distances: _Array, epsilon: float, exact: bool, n_threads: int
+) -> tuple[_RowStart, _Columns, _Array]: ...
+def kernel_dimensions(distances: _Array, epsilon: float, n_threads: int) -> _Array: ...
+def connected_components(
+    row_start: _RowStart, columns: _Columns, values: _Array, least: float
+) -> tuple[int, _IndexArray]: ...
+def multiply(
+    row_start: _RowStart, columns: _Columns, values: _Array, x: _Array, y: _Array, n_threads: int
 ) -> None: ...
-def normalize(
-    row_start: NDArray[np.int64], columns: NDArray[np.int32], values: _Array, alpha: float, n_threads: int
-) -> _Array: ...
+def normalize(row_start: _RowStart, columns: _Columns, values: _Array, alpha: float, n_threads: int) -> _Array: ...
+def project_out(basis: _Array, n_columns: int, block: _Array, n_threads: int) -> None: ...
+def reverse_neighbors(
+    points: _Array, radii: _Array, last: _IndexArray, queries: _Array, twins: _IndexArray, n_threads: int
+) -> tuple[_RowStart, _Columns, _Array]: ...
+def extend(
+    indices: _IndexArray,
+    distances: _Array,
+    row_start: _RowStart,
+    columns: _Columns,
+    reverse: _Array,
+    epsilon: float,
+    weights: _Array,
+    values: _Array,
+    n_threads: int,
+) -> tuple[_Array, _Array]: ...

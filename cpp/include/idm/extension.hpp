@@ -1,0 +1,37 @@
+// The map at new points (section 7 of the method): the kernel row as it was symmetrised in training, and sums with it.
+//
+//     J(x, j) = (1/2 [j is a neighbour of x] + 1/2 [x is a neighbour of j]) exp(-d^2 / (2 eps))
+//     f(x)    = sum_j J(x, j) w_j f_j / sum_j J(x, j) w_j              with w = D^-alpha
+#pragma once
+
+#include "idm/eigen.hpp"
+#include "idm/kernel.hpp"
+#include "idm/parallel.hpp"
+
+namespace idm {
+
+// How far each training point counts others among its neighbours: up to the distance of the last of them, and at that
+// distance up to its index.
+struct Reach {
+    ConstMatrixView radii;      // N x 1
+    ConstIndexMatrixView last;  // N x 1
+};
+
+// For each query (Q x m) the points that count it among their neighbours, with their distances, in an order that
+// depends on the query alone. `twins` (Q x 1) is the point that the query coincides with, whose index then
+// decides ties, or -1: a point that is none of them comes after all of them.
+SparseMatrix reverse_neighbors(ConstMatrixView points, Reach reach, ConstMatrixView queries, ConstIndexMatrixView twins,
+                               const Execution& execution);
+
+// The entries that are within the reach of their column, in their order.
+SparseMatrix within_reach(SparseView distances, Reach reach, ConstIndexMatrixView twins,
+                          const Execution& execution);
+
+// Fills `extended` (Q x M) from the values (N x M) and weights (N x 1) of the points, with the neighbours of each query
+// (Q x k) and the points that have it as theirs, and `support` (Q x 1) with the row sums of J. The kernel is taken relative
+// to its largest entry, so that a query far from all points gets the values of the nearest ones: `support` tells.
+void extend(ConstIndexMatrixView indices, ConstMatrixView distances, SparseView reverse, double epsilon,
+            ConstMatrixView weights, ConstMatrixView values, MatrixView extended, MatrixView support,
+            const Execution& execution);
+
+}  // namespace idm

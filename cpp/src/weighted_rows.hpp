@@ -1,0 +1,46 @@
+// A weighted sum of rows of a matrix, in an order that depends on nothing but its arguments.
+#pragma once
+
+#include <cstdint>
+
+#include "idm/eigen.hpp"
+
+namespace idm {
+
+// out[0..width) = sum_e weights[e] x(columns[e], first..first + width), for `count` entries. The sums stay in registers.
+template <int width>
+inline void weighted_rows_tile(const std::int32_t* columns, const double* weights, std::int64_t count, const double* x,
+                               Index stride, double* out) {
+    double sums[width] = {};
+    for (std::int64_t e = 0; e < count; ++e) {
+        const double* row = x + columns[e] * stride;
+        const double weight = weights[e];
+        for (int c = 0; c < width; ++c) sums[c] += weight * row[c];
+    }
+    for (int c = 0; c < width; ++c) out[c] = sums[c];
+}
+
+// Four sums for one column, so that an addition need not wait for the one before.
+template <>
+inline void weighted_rows_tile<1>(const std::int32_t* columns, const double* weights, std::int64_t count,
+                                  const double* x, Index stride, double* out) {
+    double sums[4] = {};
+    std::int64_t e = 0;
+    for (; e + 4 <= count; e += 4) {
+        for (int l = 0; l < 4; ++l) sums[l] += weights[e + l] * x[columns[e + l] * stride];
+    }
+    for (int l = 0; e < count; ++e, ++l) sums[l] += weights[e] * x[columns[e] * stride];
+    *out = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+}
+
+// out = sum_e weights[e] x.row(columns[e]); x has `stride` columns.
+inline void weighted_rows(const std::int32_t* columns, const double* weights, std::int64_t count, const double* x,
+                          Index stride, double* out) {
+    Index c = 0;
+    for (; c + 16 <= stride; c += 16) weighted_rows_tile<16>(columns, weights, count, x + c, stride, out + c);
+    for (; c + 8 <= stride; c += 8) weighted_rows_tile<8>(columns, weights, count, x + c, stride, out + c);
+    for (; c + 4 <= stride; c += 4) weighted_rows_tile<4>(columns, weights, count, x + c, stride, out + c);
+    for (; c < stride; ++c) weighted_rows_tile<1>(columns, weights, count, x + c, stride, out + c);
+}
+
+}  // namespace idm
