@@ -7,6 +7,7 @@ from importlib.metadata import version as _version
 
 from idm import datasets, exceptions
 from idm._config import show_config
+from idm._diffusion_map import DiffusionMap
 from idm._local_derivatives import local_derivatives
 from idm._local_geometry import local_geometry
 from idm._neighbors import nearest_neighbors
@@ -16,6 +17,7 @@ from idm._tangent_spaces import tangent_spaces
 __version__ = _version("iterated-diffusion-map")
 
 __all__ = [
+    "DiffusionMap",
     "__version__",
     "datasets",
     "exceptions",

@@ -1,8 +1,9 @@
 """Step 1: exact nearest neighbours."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from idm import _core
@@ -74,30 +75,56 @@ def given_or_found(
         k = _as_count(n_neighbors, len(points), low=2)
         found = Neighbors(*_core.nearest_neighbors(points, None, k, threads))
     else:
-        found = _checked(neighbors, len(points))
+        found = as_neighbors(neighbors, "neighbors", len(points))
     check_squares(found.distances, "X")
     return found
 
 
-def _checked(neighbors: Neighbors, n_rows: int) -> Neighbors:
-    """Neighbours that the caller brings, as the result of nearest_neighbors looks."""
+def as_neighbors(value: Any, name: str, n_rows: int) -> Neighbors:
+    """Neighbours that the caller brings, as the result of nearest_neighbors looks; or a sparse matrix of distances."""
+    if scipy.sparse.issparse(value):
+        value = _from_graph(value, name)
     try:
-        indices, distances = (np.asarray(array) for array in neighbors)
+        indices, distances = (np.asarray(array) for array in value)
     except (TypeError, ValueError):
-        raise TypeError("neighbors must be a pair of indices and distances, as nearest_neighbors returns") from None
+        raise TypeError(f"{name} must be a pair of indices and distances, as nearest_neighbors returns") from None
     if indices.dtype.kind not in "iu" or distances.dtype.kind != "f":
         raise TypeError(
-            f"neighbors must be integer indices and float distances, got {indices.dtype} and {distances.dtype}"
+            f"{name} must be integer indices and float distances, got {indices.dtype} and {distances.dtype}"
         )
     shape = indices.shape
     if len(shape) != 2 or shape[0] != n_rows or shape[1] < 2 or distances.shape != shape:
         raise ValueError(
-            f"neighbors must be indices and distances of shape ({n_rows}, k) with k >= 2, got shapes "
+            f"{name} must be indices and distances of shape ({n_rows}, k) with k >= 2, got shapes "
             f"{shape} and {distances.shape}"
         )
     if (indices[:, 0] != np.arange(n_rows)).any() or distances[:, 0].any():
-        raise ValueError("neighbors must be those of the rows of X, each point itself first at distance 0")
+        raise ValueError(f"{name} must be those of the rows of X, each point itself first at distance 0")
+    if not (np.diff(distances, axis=1) >= 0).all():
+        raise ValueError(f"{name} must have the distances of each row in increasing order, without NaN")
+    if indices.min() < 0 or indices.max() >= n_rows:
+        raise ValueError(f"{name} has indices from {indices.min()} to {indices.max()}, but X has {n_rows} rows")
     return Neighbors(np.ascontiguousarray(indices, dtype=np.intp), np.ascontiguousarray(distances, dtype=np.float64))
+
+
+def _from_graph(graph: Any, name: str) -> Neighbors:
+    """The rows of a sparse matrix of distances as neighbours, each point itself put first."""
+    rows = graph.tocoo()
+    apart = rows.row != rows.col
+    row, column, distance = rows.row[apart], rows.col[apart], rows.data[apart].astype(np.float64)
+    counts = np.bincount(row, minlength=graph.shape[0])
+    if counts.min() != counts.max():
+        raise ValueError(
+            f"{name} must have the same number of neighbours in every row, got from {counts.min()} to {counts.max()} "
+            "besides the point itself"
+        )
+    order = np.lexsort((column, distance, row))
+    shape = (graph.shape[0], counts[0])
+    selves = np.arange(graph.shape[0])[:, np.newaxis]
+    return Neighbors(
+        np.hstack([selves, column[order].reshape(shape)]),
+        np.hstack([np.zeros(selves.shape), distance[order].reshape(shape)]),
+    )
 
 
 def check_squares(distances: NDArray[np.float64], name: str) -> None:

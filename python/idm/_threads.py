@@ -1,8 +1,13 @@
-"""The one place that turns `n_jobs` into a number of threads."""
+"""The one place that decides on numbers of threads: ours by `n_jobs`, and one for BLAS while eigenpairs are computed."""
 
+import contextlib
 import functools
 import os
+import threading
 import warnings
+from collections.abc import Iterator
+
+from threadpoolctl import threadpool_limits
 
 from idm import _core
 from idm._validation import as_integer
@@ -42,3 +47,30 @@ def _warn_forked(_pid: int) -> None:
         ForkedProcessWarning,
         stacklevel=4,
     )
+
+
+_blas_lock = threading.Lock()
+_blas_users = 0
+_blas_limit: threadpool_limits | None = None
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS on one thread, so that results repeat to the bit for every number of threads.
+
+    The limit belongs to the process. The first Python thread to come sets it and the last to go takes it back; if each
+    did both for itself, the one that came second would restore the limit of the first.
+    """
+    global _blas_users, _blas_limit
+    with _blas_lock:
+        if _blas_users == 0:
+            _blas_limit = threadpool_limits(1, user_api="blas")
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+            if _blas_users == 0 and _blas_limit is not None:
+                _blas_limit.restore_original_limits()
+                _blas_limit = None

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 # Beyond this, differences and distances could exceed the largest float64.
 _LARGEST = 1e300
@@ -27,6 +29,18 @@ def as_points(value: ArrayLike, name: str, *, n_columns: int | None = None) -> N
         raise ValueError(f"{name} must have {n_columns} columns like the points it goes with, got shape {array.shape}")
     _check_range(array, name)
     return array
+
+
+def estimator_points(estimator: BaseEstimator, X: ArrayLike, *, fit: bool) -> NDArray[np.float64]:
+    """The X of an estimator's methods: scikit-learn's checks and its words, then our range.
+
+    Two rows are needed to fit. The array is never the caller's own then, who may change that later.
+    """
+    array: NDArray[np.float64] = validate_data(
+        estimator, X, reset=fit, dtype=np.float64, order="C", ensure_min_samples=2 if fit else 1
+    )
+    _check_range(array, "X")
+    return array.copy() if fit and np.may_share_memory(array, np.asarray(X)) else array
 
 
 def as_features(value: ArrayLike, name: str, *, n_rows: int) -> NDArray[np.float64]:

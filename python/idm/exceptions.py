@@ -1,4 +1,4 @@
-"""The warnings of this library, each a class of its own so that it can be filtered."""
+"""The warnings and errors of this library, each a class of its own so that it can be filtered or caught."""
 
 
 class ForkedProcessWarning(RuntimeWarning):
@@ -11,3 +11,19 @@ class ExtrapolationWarning(RuntimeWarning):
 
 class DegenerateNeighborhoodWarning(RuntimeWarning):
     """All neighbours of some points coincide with them, so that their bandwidth is borrowed from others."""
+
+
+class DisconnectedGraphWarning(RuntimeWarning):
+    """The graph of neighbours falls apart, so that the first coordinates only tell its parts from each other."""
+
+
+class SpectrumWarning(RuntimeWarning):
+    """Some eigenvalues of the kernel are not positive, and their coordinates are 0."""
+
+
+class OutlierWarning(RuntimeWarning):
+    """A few points far from all others dominate the bandwidth, so that the kernel sees no structure in the rest."""
+
+
+class EigenpairError(RuntimeError):
+    """The eigenpairs of the kernel could not be computed to the accuracy that the method needs."""

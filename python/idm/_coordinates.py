@@ -1,0 +1,111 @@
+"""Steps 9 to 11: eigenfunctions, and the rescaled diffusion coordinates that they make."""
+
+import warnings
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from idm import _core
+from idm._kernel import Kernel, normalized_kernel
+from idm._neighbors import Neighbors
+from idm._spectrum import EigenSolver, leading_eigenpairs
+from idm.exceptions import SpectrumWarning
+
+Rescaling: TypeAlias = Literal["isometric", "global", "local"]
+_Array: TypeAlias = NDArray[np.float64]
+
+
+class Coordinates(NamedTuple):
+    """A diffusion map of N points with M coordinates, and what its extension to new points needs."""
+
+    epsilon: float
+    xi: _Array  # (M,), the eigenvalues of the kernel after the first, which is 1
+    functions: _Array  # (N, M), the eigenfunctions phi
+    scale: _Array  # (N,), what the coordinates exp(lambda s) phi are multiplied by
+    weights: _Array  # (N,), D^-alpha
+    dimension: _Array  # (N,)
+    density: _Array  # (N,)
+
+    @property
+    def eigenvalues(self) -> _Array:
+        """Of the Laplacian: lambda = 2 log(xi) / eps, since exp(-d^2 / (2 eps)) is the heat kernel at time eps / 2."""
+        return np.log(self.xi, out=np.full_like(self.xi, -np.inf), where=self.xi > 0) * (2 / self.epsilon)
+
+    def heat(self, diffusion_time: float, *, per_step: float = 0) -> _Array:
+        """exp(lambda s) / xi^per_step = xi^(2 s / eps - per_step) with s in units of eps; 0 where xi <= 0."""
+        xi = np.where(self.xi > 0, self.xi, 1.0)
+        return np.where(self.xi > 0, xi ** (2 * diffusion_time - per_step), 0.0)
+
+    def embedding(self, diffusion_time: float) -> _Array:
+        """(N, M), the rescaled diffusion coordinates of the points."""
+        return self.functions * self.heat(diffusion_time) * self.scale[:, np.newaxis]
+
+
+def diffusion_coordinates(
+    neighbors: Neighbors,
+    epsilon: float,
+    n_components: int,
+    threads: int,
+    *,
+    alpha: float,
+    diffusion_time: float,
+    rescaling: Rescaling,
+    n_near: int,
+    eigen_solver: EigenSolver,
+    exact: bool,
+) -> Coordinates:
+    """The diffusion map of neighbours with any distances.
+
+    The dimension is that of the kernel, d = 2 dlog D / dlog eps at the global eps, and the density q = D / N
+    (2 pi eps)^(-d/2) is taken with respect to the metric of the distances. `n_near` neighbours of each point are the near
+    pairs whose distances "isometric" preserves in the median. `exact` as for `normalized_kernel`.
+    """
+    n = len(neighbors.indices)
+    kernel = normalized_kernel(neighbors, epsilon, alpha, exact, threads)
+    dimension = _core.kernel_dimensions(neighbors.distances, epsilon, threads)[:, 0]
+    if rescaling != "local":
+        dimension = np.full(n, np.average(dimension, weights=kernel.D))
+    near = Neighbors(*(np.ascontiguousarray(array[:, 1:n_near]) for array in neighbors))
+    del neighbors  # the eigenpairs need their memory
+    values, vectors = leading_eigenpairs(kernel, n_components + 1, threads, solver=eigen_solver)
+    density = _density(kernel, epsilon, dimension)
+    vectors /= kernel.Dh[:, np.newaxis]
+    vectors *= np.sqrt(n / np.sum(vectors**2 / density[:, np.newaxis], axis=0))
+    result = Coordinates(
+        epsilon,
+        values[1:],
+        np.ascontiguousarray(vectors[:, 1:]),
+        np.ones(n),
+        kernel.D**-alpha,
+        dimension,
+        density,
+    )
+    n_zero = np.count_nonzero(result.xi <= 0)
+    if n_zero:
+        warnings.warn(
+            f"{n_zero} of {n_components} eigenvalues of the kernel are not positive (a kernel cut at n_neighbors may "
+            "have such); their coordinates are 0. Lower n_components",
+            SpectrumWarning,
+            stacklevel=4,
+        )
+    if rescaling == "isometric":
+        scale = np.full(n, _isometric_scale(result.embedding(diffusion_time), near, threads))
+    else:
+        s = diffusion_time * epsilon
+        scale = np.exp(dimension / 4 * np.log(2 * np.pi) + (dimension / 4 + 0.5) * np.log(4 * s))
+    return result._replace(scale=scale)
+
+
+def _density(kernel: Kernel, epsilon: float, dimension: _Array) -> _Array:
+    logarithm = np.log(kernel.D / kernel.n_rows) - dimension / 2 * np.log(2 * np.pi * epsilon)
+    limits = np.finfo(np.float64)
+    return np.exp(np.clip(logarithm, np.log(limits.tiny), np.log(limits.max)))
+
+
+def _isometric_scale(embedding: _Array, near: Neighbors, threads: int) -> float:
+    """1 over the median of |Phi_i - Phi_j| / d(i, j) over near pairs that are apart."""
+    mapped = _core.pair_distances(embedding, near.indices, threads)
+    apart = near.distances > 0
+    ratio = float(np.median(mapped[apart] / near.distances[apart])) if apart.any() else 0.0
+    return 1 / ratio if ratio > 0 else 1.0
