@@ -3,15 +3,18 @@
 import numpy as np
 import pytest
 import scipy.sparse
+import scipy.sparse.csgraph
 
 import idm
 from idm import _core
+from idm._kernel import global_bandwidth
+from idm.exceptions import OutlierWarning
 
 pytestmark = pytest.mark.usefixtures("variant")
 
 
-def kernel(neighbors, epsilon, n_threads=2):
-    row_start, columns, values = _core.symmetric_kernel(*neighbors, epsilon, n_threads)
+def kernel(neighbors, epsilon, exact=False, n_threads=2):
+    row_start, columns, values = _core.symmetric_kernel(*neighbors, epsilon, exact, n_threads)
     assert row_start.dtype == np.int64
     n = len(row_start) - 1
     return scipy.sparse.csr_matrix((values, columns, row_start), shape=(n, n))
@@ -24,13 +27,26 @@ def scipy_kernel(neighbors, epsilon):
     return (J + J.T) / 2
 
 
+@pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (2, 1), (3, 3), (200, 1), (200, 7), (200, 200), (1000, 30)])
-def test_agrees_with_scipy(rng, n, k):
+def test_agrees_with_scipy(rng, n, k, exact):
     neighbors = idm.nearest_neighbors(rng.normal(size=(n, 3)), k)
-    found, expected = kernel(neighbors, 0.3), scipy_kernel(neighbors, 0.3)
+    found, expected = kernel(neighbors, 0.3, exact), scipy_kernel(neighbors, 0.3)
     assert found.nnz == expected.nnz
     assert abs(found - expected).max() < 1e-15
     assert abs(found - found.T).max() == 0
+
+
+@pytest.mark.parametrize("k", [2, 5, 7, 40])
+@pytest.mark.parametrize("points", ["grid", "copies"])
+def test_ties_are_broken_as_by_the_search(rng, points, k):
+    # Squares of a grid have neighbours at the same distance; copies have them at distance 0, more of them than k.
+    grid = np.stack(np.meshgrid(np.arange(9.0), np.arange(9.0)), axis=-1).reshape(-1, 2)
+    X = grid if points == "grid" else np.repeat(grid[:8], 9, axis=0)[rng.permutation(72)]
+    neighbors = idm.nearest_neighbors(X, k)
+    found, expected = kernel(neighbors, 0.7, exact=True), scipy_kernel(neighbors, 0.7)
+    assert found.nnz == expected.nnz
+    assert abs(found - expected).max() < 1e-15
 
 
 def test_asymmetric_distances_are_averaged_by_their_kernels():
@@ -41,32 +57,72 @@ def test_asymmetric_distances_are_averaged_by_their_kernels():
     np.testing.assert_allclose(found, [[1, off[0], off[2]], [off[0], 1, off[1]], [off[2], off[1], 1]], rtol=1e-15)
 
 
-def test_rows_have_their_neighbors_first_in_their_order(rng):
+@pytest.mark.parametrize("exact", [False, True])
+def test_rows_have_their_neighbors_first_in_their_order(rng, exact):
     neighbors = idm.nearest_neighbors(rng.normal(size=(300, 2)), 10)
-    row_start, columns, _ = _core.symmetric_kernel(*neighbors, 1.0, 1)
+    row_start, columns, _ = _core.symmetric_kernel(*neighbors, 1.0, exact, 1)
     for i in range(300):
         row = columns[row_start[i] : row_start[i + 1]]
         np.testing.assert_array_equal(row[:10], neighbors.indices[i])
         assert (np.diff(row[10:]) > 0).all()
 
 
+@pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("n_threads", [2, 7])
-def test_every_thread_count_gives_the_same_bits(rng, n_threads):
+def test_every_thread_count_gives_the_same_bits(rng, n_threads, exact):
     neighbors = idm.nearest_neighbors(rng.normal(size=(1000, 3)), 40)
-    one, many = (_core.symmetric_kernel(*neighbors, 0.1, n) for n in (1, n_threads))
+    one, many = (_core.symmetric_kernel(*neighbors, 0.1, exact, n) for n in (1, n_threads))
     for a, b in zip(one, many, strict=True):
         np.testing.assert_array_equal(a, b)
-    x, products = rng.normal(size=1000), []
+    x, products = rng.normal(size=(1000, 9)), []
     for n in (1, n_threads):
-        products.append(np.empty(1000))
+        products.append(np.empty((1000, 9)))
         _core.multiply(*one, x, products[-1], n)
     np.testing.assert_array_equal(*products)
 
 
-def test_products_agree_with_scipy(rng):
+@pytest.mark.parametrize("width", [0, 1, 3, 4, 8, 12, 31])
+def test_products_agree_with_scipy(rng, width):
     neighbors = idm.nearest_neighbors(rng.normal(size=(500, 3)), 33)
-    matrix, x, y = kernel(neighbors, 0.2), rng.normal(size=500), np.empty(500)
-    _core.multiply(*_core.symmetric_kernel(*neighbors, 0.2, 1), x, y, 2)
+    matrix, x, y = kernel(neighbors, 0.2), rng.normal(size=(500, width)), np.empty((500, width))
+    arrays = _core.symmetric_kernel(*neighbors, 0.2, False, 1)
+    _core.multiply(*arrays, x, y, 2)
     np.testing.assert_allclose(y, matrix @ x, rtol=1e-12, atol=1e-13)
     with pytest.raises(ValueError, match="sizes"):
-        _core.multiply(*_core.symmetric_kernel(*neighbors, 0.2, 1), x[:-1].copy(), y, 2)
+        _core.multiply(*arrays, x[:-1].copy(), y, 2)
+
+
+def test_dimensions_are_the_slope_of_the_row_sums(rng):
+    distances = idm.nearest_neighbors(rng.normal(size=(200, 3)), 50).distances
+    sums = [np.exp(-(distances**2) / (2 * e)).sum(axis=1) for e in (0.3 * np.exp(-1e-5), 0.3 * np.exp(1e-5))]
+    slope = 2 * (np.log(sums[1]) - np.log(sums[0])) / 2e-5
+    np.testing.assert_allclose(_core.kernel_dimensions(distances, 0.3, 2)[:, 0], slope, rtol=1e-8)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 6])
+def test_components_agree_with_scipy(rng, k):
+    matrix = kernel(idm.nearest_neighbors(rng.normal(size=(400, 2)), k), 1.0)
+    n, labels = _core.connected_components(matrix.indptr.astype(np.int64), matrix.indices, matrix.data, 0.0)
+    expected = scipy.sparse.csgraph.connected_components(matrix, directed=False)
+    assert n == expected[0]
+    np.testing.assert_array_equal(labels[:, 0], expected[1])  # both number by first row
+
+
+def test_small_entries_do_not_connect():
+    neighbors = idm.nearest_neighbors(np.array([[0.0], [1.0], [9.0], [10.0]]), 3)
+    arrays = _core.symmetric_kernel(*neighbors, 0.5, True, 1)
+    assert _core.connected_components(*arrays, 0.0)[0] == 1
+    assert _core.connected_components(*arrays, 1e-14)[1].ravel().tolist() == [0, 0, 1, 1]
+
+
+def test_the_bandwidth_is_the_mean_of_squares_of_the_first_neighbors(rng):
+    distances = idm.nearest_neighbors(rng.normal(size=(300, 2)), 100).distances
+    assert global_bandwidth(distances, 20) == pytest.approx(np.mean(distances[:, :20] ** 2))
+    assert global_bandwidth(distances, 90) == pytest.approx(np.mean(distances[:, :25] ** 2))
+
+
+def test_an_outlier_that_decides_on_the_bandwidth_is_told(rng):
+    X = rng.normal(size=(300, 2))
+    X[7] = 1e9
+    with pytest.warns(OutlierWarning, match="1 points far .*row 7"):
+        global_bandwidth(idm.nearest_neighbors(X, 100).distances, 20)

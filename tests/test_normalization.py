@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("variant")
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (50, 50), (800, 20)])
 def test_agrees_with_scipy(rng, alpha, n, k):
     neighbors = idm.nearest_neighbors(rng.normal(size=(n, 2)), k)
-    row_start, columns, values = _core.symmetric_kernel(*neighbors, 0.2, 2)
+    row_start, columns, values = _core.symmetric_kernel(*neighbors, 0.2, True, 2)
     J = scipy.sparse.csr_matrix((values.copy(), columns, row_start), shape=(n, n))
     sums = _core.normalize(row_start, columns, values, alpha, 2)
 
@@ -34,7 +34,7 @@ def test_every_thread_count_gives_the_same_bits(rng, n_threads):
     neighbors = idm.nearest_neighbors(rng.normal(size=(900, 3)), 25)
     results = []
     for n in (1, n_threads):
-        row_start, columns, values = _core.symmetric_kernel(*neighbors, 0.1, 1)
+        row_start, columns, values = _core.symmetric_kernel(*neighbors, 0.1, True, 1)
         results.append((_core.normalize(row_start, columns, values, 1.0, n), values))
     for a, b in zip(*results, strict=True):
         np.testing.assert_array_equal(a, b)

@@ -39,7 +39,11 @@ void product(benchmark::State& state) {
 
 BENCHMARK(assemble)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(assemble_nearest)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(product)->ArgNames({"threads", "width"})->ArgsProduct({{1, 2}, {1, 8, 16}})->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(product)
+    ->ArgNames({"threads", "width"})
+    ->ArgsProduct({{1, 2}, {1, 8, 16}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace idm::bench

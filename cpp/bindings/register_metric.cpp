@@ -29,9 +29,8 @@ py::tuple metric_neighbors(const Array& points, const std::optional<Array>& base
     Array lengths({b.rows(), k});
     const IndexMatrixView i = mutable_view(indices);
     const MatrixView l = mutable_view(lengths);
-    run(n_threads, [&](const Execution& execution) {
-        idm::metric_neighbors(p, b, dh, c, d, flow, !bases, i, l, execution);
-    });
+    run(n_threads,
+        [&](const Execution& execution) { idm::metric_neighbors(p, b, dh, c, d, flow, !bases, i, l, execution); });
     return py::make_tuple(indices, lengths);
 }
 

@@ -34,15 +34,16 @@ SparseMatrix collect_rows(Index n_rows, const Execution& execution, MakeWorkspac
     SparseMatrix result;
     result.n_rows = n_rows;
     result.row_start = make_buffer<std::int64_t>(n_rows + 1);
-    parallel_for(n_rows, block, execution, make_workspace, [&](Index begin, Index end, auto& workspace, Region& region) {
-        Block& rows = blocks[begin / block];
-        for (Index i = begin; i < end; ++i) {
-            const std::size_t before = rows.columns.size();
-            fill(i, workspace, rows);
-            result.row_start[i + 1] = static_cast<std::int64_t>(rows.columns.size() - before);
-            region.checkpoint();
-        }
-    });
+    parallel_for(n_rows, block, execution, make_workspace,
+                 [&](Index begin, Index end, auto& workspace, Region& region) {
+                     Block& rows = blocks[begin / block];
+                     for (Index i = begin; i < end; ++i) {
+                         const std::size_t before = rows.columns.size();
+                         fill(i, workspace, rows);
+                         result.row_start[i + 1] = static_cast<std::int64_t>(rows.columns.size() - before);
+                         region.checkpoint();
+                     }
+                 });
     result.row_start[0] = 0;
     for (Index i = 0; i < n_rows; ++i) result.row_start[i + 1] += result.row_start[i];
     result.columns = make_buffer<std::int32_t>(result.n_entries());
@@ -83,8 +84,7 @@ SparseMatrix reverse_neighbors(ConstMatrixView points, Reach reach, ConstMatrixV
         });
 }
 
-SparseMatrix within_reach(SparseView distances, Reach reach, ConstIndexMatrixView twins,
-                          const Execution& execution) {
+SparseMatrix within_reach(SparseView distances, Reach reach, ConstIndexMatrixView twins, const Execution& execution) {
     return collect_rows(
         distances.n_rows, execution, [] { return 0; },
         [&](Index i, int, auto& row) {

@@ -24,9 +24,13 @@ void allocate_entries(SparseMatrix& matrix) {
     matrix.values = make_buffer<double>(matrix.n_entries());
 }
 
+// The kernel of one row, longer than k by what makes it whole packets: Eigen's exp rounds differently beyond the last
+// whole packet, and equal distances must give equal values.
+Eigen::ArrayXd row_buffer(Index k) { return Eigen::ArrayXd::Zero((k + 7) / 8 * 8); }
+
 // exp(-d_ij^2 / (2 eps)) for the k neighbours of point i.
 void kernel_row(ConstMatrixView distances, Index i, double epsilon, Eigen::ArrayXd& values) {
-    std::copy_n(distances.row(i).data(), values.size(), values.data());
+    std::copy_n(distances.row(i).data(), distances.cols(), values.data());
     values = (values.square() * (-0.5 / epsilon)).exp();
 }
 
@@ -74,8 +78,7 @@ class Scatter {
     template <class Work>
     void for_rows(Work&& work) {
         parallel_for(
-            n_, part_size_, execution_,
-            [&] { return Workspace{Eigen::ArrayXd(k_), std::vector<std::int32_t>(k_)}; },
+            n_, part_size_, execution_, [&] { return Workspace{row_buffer(k_), std::vector<std::int32_t>(k_)}; },
             [&](Index begin, Index end, Workspace& w, Region& region) {
                 for (Index i = begin; i < end; ++i) {
                     work(i, w, next_.data() + begin / part_size_ * n_);
@@ -132,18 +135,19 @@ SparseMatrix nearest_kernel(ConstIndexMatrixView indices, ConstMatrixView distan
         radius[i] = distances(i, k - 1);
         last[i] = static_cast<std::int32_t>(indices(i, k - 1));
     }
-    // Which neighbours of i do not count it among theirs: their places, by increasing distance. Most do, so that a
-    // branch would often be mispredicted.
+    // Which neighbours of i do not count it among theirs: their places, by increasing distance. All within half the
+    // radius do, by the triangle inequality, and most of the others: a branch would be mispredicted now and then.
     const auto one_sided = [&](Index i, std::vector<std::int32_t>& places) {
+        const double* row = distances.row(i).data();
         Index n_far = 0, n_places = 0;
-        for (Index j = 0; j < k; ++j) {
+        for (Index j = std::lower_bound(row, row + k, 0.499 * radius[i]) - row; j < k; ++j) {
             places[n_far] = static_cast<std::int32_t>(j);
-            n_far += distances(i, j) >= radius[indices(i, j)];
+            n_far += row[j] >= radius[indices(i, j)];
         }
         for (Index f = 0; f < n_far; ++f) {
             const Index other = indices(i, places[f]);
             places[n_places] = places[f];
-            n_places += other != i && (distances(i, places[f]) > radius[other] || i > last[other]);
+            n_places += other != i && (row[places[f]] > radius[other] || i > last[other]);
         }
         return n_places;
     };
@@ -179,7 +183,7 @@ SparseMatrix symmetric_kernel(ConstIndexMatrixView indices, ConstMatrixView dist
     const SparseMatrix reverse = reversed(indices, distances, epsilon, execution);
 
     SparseMatrix result = allocate(n);
-    const auto make_workspace = [&] { return Workspace{Eigen::ArrayXd(k), std::vector<std::int32_t>(n, -1)}; };
+    const auto make_workspace = [&] { return Workspace{row_buffer(k), std::vector<std::int32_t>(n, -1)}; };
     // For each row: marks the neighbours, calls work(i, place), and takes the marks back.
     const auto for_rows = [&](auto&& work) {
         parallel_for(n, 64, execution, make_workspace, [&](Index begin, Index end, Workspace& w, Region&) {
@@ -225,7 +229,7 @@ SparseMatrix symmetric_kernel(ConstIndexMatrixView indices, ConstMatrixView dist
 void kernel_dimensions(ConstMatrixView distances, double epsilon, MatrixView dimensions, const Execution& execution) {
     const Index k = distances.cols();
     parallel_for(
-        distances.rows(), 64, execution, [&] { return Eigen::ArrayXd(k); },
+        distances.rows(), 64, execution, [&] { return row_buffer(k); },
         [&](Index begin, Index end, Eigen::ArrayXd& weights, Region&) {
             for (Index i = begin; i < end; ++i) {
                 kernel_row(distances, i, epsilon, weights);

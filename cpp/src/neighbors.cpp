@@ -61,13 +61,15 @@ class TreeSearch {
         const double limit = std::pow(radius(i, k, w) * slack, 2) + 1e-300;
         Index n = 0;
         w.scanned = 0;
-        tree_.search(query, [limit](Index) { return limit; }, [&](Index first, Index count, const double* squared) {
-            for (Index j = 0; j < count; ++j) {
-                w.position[n] = static_cast<std::int32_t>(first + j);
-                n += squared[j] <= limit;
-            }
-            w.scanned += count;
-        });
+        tree_.search(
+            query, [limit](Index) { return limit; },
+            [&](Index first, Index count, const double* squared) {
+                for (Index j = 0; j < count; ++j) {
+                    w.position[n] = static_cast<std::int32_t>(first + j);
+                    n += squared[j] <= limit;
+                }
+                w.scanned += count;
+            });
         // Computed anew, since a distance must not depend on the way it was found.
         w.nearest.clear();
         for (Index j = 0; j < n; ++j) {
@@ -204,8 +206,7 @@ void pair_distances(ConstMatrixView points, ConstIndexMatrixView indices, Matrix
         [&](Index begin, Index end, int, Region&) {
             for (Index i = begin; i < end; ++i) {
                 for (Index j = 0; j < indices.cols(); ++j) {
-                    distances(i, j) =
-                        distance(points.row(i).data(), points.row(indices(i, j)).data(), points.cols());
+                    distances(i, j) = distance(points.row(i).data(), points.row(indices(i, j)).data(), points.cols());
                 }
             }
         });

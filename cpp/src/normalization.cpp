@@ -15,7 +15,7 @@ void normalize(const std::int64_t* row_start, const std::int32_t* columns, doubl
                 for (Index i = begin; i < end; ++i) row(i, row_start[i], row_start[i + 1]);
             });
     };
-    std::vector<double> factors(n);  // D^-alpha, then 1 / Dh
+    std::vector<double> factors(n);  // D^-alpha, then D^-alpha / Dh
     for_rows([&](Index i, std::int64_t begin, std::int64_t end) {
         double sum = 0;
         for (std::int64_t e = begin; e < end; ++e) sum += values[e];
@@ -24,13 +24,10 @@ void normalize(const std::int64_t* row_start, const std::int32_t* columns, doubl
     });
     for_rows([&](Index i, std::int64_t begin, std::int64_t end) {
         double sum = 0;
-        for (std::int64_t e = begin; e < end; ++e) {
-            values[e] *= factors[i] * factors[columns[e]];
-            sum += values[e];
-        }
-        sums(i, 1) = std::sqrt(sum);
+        for (std::int64_t e = begin; e < end; ++e) sum += values[e] * factors[columns[e]];
+        sums(i, 1) = std::sqrt(factors[i] * sum);
     });
-    for (Index i = 0; i < n; ++i) factors[i] = 1 / sums(i, 1);
+    for (Index i = 0; i < n; ++i) factors[i] /= sums(i, 1);
     for_rows([&](Index i, std::int64_t begin, std::int64_t end) {
         for (std::int64_t e = begin; e < end; ++e) values[e] *= factors[i] * factors[columns[e]];
     });

@@ -7,7 +7,8 @@
 
 namespace idm {
 
-// out[0..width) = sum_e weights[e] x(columns[e], first..first + width), for `count` entries. The sums stay in registers.
+// out[0..width) = sum_e weights[e] x(columns[e], first..first + width), for `count` entries. The sums stay in
+// registers.
 template <int width>
 inline void weighted_rows_tile(const std::int32_t* columns, const double* weights, std::int64_t count, const double* x,
                                Index stride, double* out) {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from idm import _core
 from idm._kernel import Kernel, normalized_kernel
 from idm._neighbors import Neighbors
-from idm._spectrum import EigenSolver, leading_eigenpairs
+from idm._spectrum import leading_eigenpairs
 from idm.exceptions import SpectrumWarning
 
 Rescaling: TypeAlias = Literal["isometric", "global", "local"]
@@ -50,23 +50,23 @@ def diffusion_coordinates(
     *,
     alpha: float,
     diffusion_time: float,
-    rescaling: Rescaling,
+    rescaling: str,
     n_near: int,
-    eigen_solver: EigenSolver,
+    eigen_solver: str,
     exact: bool,
 ) -> Coordinates:
     """The diffusion map of neighbours with any distances.
 
-    The dimension is that of the kernel, d = 2 dlog D / dlog eps at the global eps, and the density q = D / N
-    (2 pi eps)^(-d/2) is taken with respect to the metric of the distances. `n_near` neighbours of each point are the near
-    pairs whose distances "isometric" preserves in the median. `exact` as for `normalized_kernel`.
+    The dimension is that of the kernel, d = 2 dlog D / dlog eps at the global eps, and the density is
+    q = D / N (2 pi eps)^(-d/2), with respect to the metric of the distances. `n_near` neighbours of each point are the
+    near pairs whose distances "isometric" preserves in the median. `exact` as for `normalized_kernel`.
     """
     n = len(neighbors.indices)
     kernel = normalized_kernel(neighbors, epsilon, alpha, exact, threads)
     dimension = _core.kernel_dimensions(neighbors.distances, epsilon, threads)[:, 0]
     if rescaling != "local":
         dimension = np.full(n, np.average(dimension, weights=kernel.D))
-    near = Neighbors(*(np.ascontiguousarray(array[:, 1:n_near]) for array in neighbors))
+    near = Neighbors(neighbors.indices[:, 1:n_near].copy(), neighbors.distances[:, 1:n_near].copy())
     del neighbors  # the eigenpairs need their memory
     values, vectors = leading_eigenpairs(kernel, n_components + 1, threads, solver=eigen_solver)
     density = _density(kernel, epsilon, dimension)
@@ -100,7 +100,8 @@ def diffusion_coordinates(
 def _density(kernel: Kernel, epsilon: float, dimension: _Array) -> _Array:
     logarithm = np.log(kernel.D / kernel.n_rows) - dimension / 2 * np.log(2 * np.pi * epsilon)
     limits = np.finfo(np.float64)
-    return np.exp(np.clip(logarithm, np.log(limits.tiny), np.log(limits.max)))
+    density: _Array = np.exp(np.clip(logarithm, np.log(limits.tiny), np.log(limits.max)))
+    return density
 
 
 def _isometric_scale(embedding: _Array, near: Neighbors, threads: int) -> float:

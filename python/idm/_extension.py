@@ -43,8 +43,8 @@ def extend(
 ) -> tuple[_Array, NDArray[np.bool_]]:
     """The coordinates (Q, M) of new points, and whether the data support them (Q,).
 
-    Phi_r(x) = scale xi_r^(2 s / eps - 1) sum_j P(x, j) phi_r(x_j), with P the rows of the kernel as it was symmetrised in
-    training: for a training point this is its own coordinate. The scale is that of the nearest training point.
+    Phi_r(x) = scale xi_r^(2 s / eps - 1) sum_j P(x, j) phi_r(x_j), with P the rows of the kernel as it was symmetrised
+    in training: for a training point this is its own coordinate. The scale is that of the nearest training point.
     """
     values = coordinates.functions * coordinates.heat(diffusion_time, per_step=1)
     weights = coordinates.weights.reshape(-1, 1)
@@ -56,8 +56,10 @@ def extend(
         check_squares(found.distances, "X")
         # A row that coincides with a training point is that point where ties are broken.
         twins = np.where(found.distances[:, :1] == 0, found.indices[:, :1], -1)
-        reverse = _core.reverse_neighbors(points, *reach, batch, twins, threads)
-        extended, support = _core.extend(*found, *reverse, coordinates.epsilon, weights, values, threads)
+        row_start, columns, distances = _core.reverse_neighbors(points, *reach, batch, twins, threads)
+        extended, support = _core.extend(
+            *found, row_start, columns, distances, coordinates.epsilon, weights, values, threads
+        )
         result[rows] = extended * coordinates.scale[found.indices[:, 0], np.newaxis]
         supported[rows] = support[:, 0] >= _LEAST_SUPPORT
     return result, supported
@@ -73,8 +75,8 @@ def warn_unsupported(supported: NDArray[np.bool_]) -> None:
     n_far = np.count_nonzero(~supported)
     if n_far:
         warnings.warn(
-            f"{n_far} of {len(supported)} rows of X (the first: row {supported.argmin()}) are far from all training data "
-            "in units of the bandwidth; their coordinates are those of the nearest data and say little. supported(X) "
+            f"{n_far} of {len(supported)} rows of X (the first: row {supported.argmin()}) are far from all training "
+            "data in units of the bandwidth; their coordinates are those of the nearest data and say little. supported(X) "
             "tells which rows these are",
             ExtrapolationWarning,
             stacklevel=3,

@@ -107,6 +107,22 @@ def as_neighbors(value: Any, name: str, n_rows: int) -> Neighbors:
     return Neighbors(np.ascontiguousarray(indices, dtype=np.intp), np.ascontiguousarray(distances, dtype=np.float64))
 
 
+def refined(points: NDArray[np.float64], neighbors: Neighbors, threads: int) -> tuple[Neighbors, bool]:
+    """Neighbours with the distances and the order that nearest_neighbors gives, and True; or as they are, and False.
+
+    Other libraries round differently, and new points are compared with these distances. False if they differ by more
+    than single precision explains, because they are not Euclidean.
+    """
+    distances = _core.pair_distances(points, neighbors.indices, threads)
+    if not np.allclose(distances, neighbors.distances, rtol=1e-3, atol=1e-4 * distances.max()):
+        return neighbors, False
+    distances[:, 0] = -1  # the point itself stays first
+    order = np.lexsort((neighbors.indices, distances), axis=1)
+    distances[:, 0] = 0
+    indices = np.take_along_axis(neighbors.indices, order, axis=1)
+    return Neighbors(indices, np.take_along_axis(distances, order, axis=1)), True
+
+
 def _from_graph(graph: Any, name: str) -> Neighbors:
     """The rows of a sparse matrix of distances as neighbours, each point itself put first."""
     rows = graph.tocoo()

@@ -23,6 +23,7 @@ TOLERANCE = 1e-9
 # Up to this many points a dense matrix is as fast, and cannot fail to converge.
 _DENSE = 500
 _BLOCK = 8
+_SPARE = 400  # vectors in the basis beyond two per pair
 _MOST_RESTARTS = 40
 
 
@@ -43,7 +44,7 @@ def leading_eigenpairs(
     n_pairs: int,
     threads: int,
     *,
-    solver: EigenSolver = "auto",
+    solver: str = "auto",
     tolerance: float = TOLERANCE,
 ) -> Eigenpairs:
     """The `n_pairs` algebraically largest eigenpairs of Khat, in a result that repeats to the bit.
@@ -85,9 +86,7 @@ def _constant_vectors(kernel: Kernel, most: int) -> _Array:
     return basis[labels] * (kernel.Dh / norms[labels])[:, np.newaxis]
 
 
-def _solve(
-    kernel: Kernel, known: _Array, n_pairs: int, threads: int, solver: EigenSolver, tolerance: float
-) -> Eigenpairs:
+def _solve(kernel: Kernel, known: _Array, n_pairs: int, threads: int, solver: str, tolerance: float) -> Eigenpairs:
     n = kernel.n_rows
     if solver == "auto":
         solver = "dense" if n <= max(_DENSE, 2 * n_pairs) else "block"
@@ -152,7 +151,11 @@ def _arpack(
     operator = scipy.sparse.linalg.LinearOperator((n, n), matvec=product, dtype=np.float64)
     try:
         values, vectors = scipy.sparse.linalg.eigsh(
-            operator, n_pairs, which="LA", v0=_start(n, 1, seed)[:, 0], ncv=min(n, enlarged * max(2 * n_pairs + 1, 20)),
+            operator,
+            n_pairs,
+            which="LA",
+            v0=_start(n, 1, seed)[:, 0],
+            ncv=min(n, enlarged * max(2 * n_pairs + 1, 20)),
             tol=tolerance,
         )
     except scipy.sparse.linalg.ArpackNoConvergence as failure:
@@ -169,13 +172,14 @@ def _block_lanczos(
     the next block: the residual of a Ritz vector V y is \\|R y_last\\|, where y_last belongs to the last block.
     """
     n, c, b = kernel.n_rows, known.shape[1], _BLOCK
-    most = min(enlarged * (2 * n_pairs + 400), n - c) // b * b
+    most = min(enlarged * (2 * n_pairs + _SPARE), n - c) // b * b
     V = np.empty((n, c + most))
     V[:, :c] = known
     T = np.zeros((most, most))
     Q, _ = _orthonormal(_start(n, b, seed), V, c, threads)
     d, check, R, previous = 0, n_pairs + n_pairs // 2 + 4 * b, None, None
     n_restarts = n_converged = 0
+    progress: list[tuple[int, float]] = []  # the largest residual by dimension, at the checks so far
     while True:
         V[:, c + d : c + d + b] = Q
         W = kernel.multiply(Q, threads)
@@ -197,7 +201,7 @@ def _block_lanczos(
         n_converged = int(np.count_nonzero(residuals <= tolerance))
         if n_converged == n_pairs:
             return Eigenpairs(values[:n_pairs].copy(), V[:, c : c + d] @ Y[:, :n_pairs])
-        check = d + max(b, d // 10)
+        check = _next_check(d, progress, float(residuals.max()), tolerance)
         if not full:
             continue
         keep = n_pairs + 4 * b
@@ -210,6 +214,18 @@ def _block_lanczos(
         T[keep : keep + b, :keep] = R @ Y[d - b :, :keep]
         T[:keep, keep : keep + b] = T[keep : keep + b, :keep].T
         d, R, previous = keep, None, None
+        progress.clear()
+
+
+def _next_check(d: int, progress: list[tuple[int, float]], residual: float, tolerance: float) -> int:
+    """The dimension at which the residual will have reached the tolerance, if its logarithm goes on as it went."""
+    progress.append((d, np.log(residual)))
+    ahead = d // 4
+    if len(progress) > 1:
+        (d0, r0), (d1, r1) = progress[-2:]
+        if r1 < r0:
+            ahead = min(ahead, int((r1 - np.log(tolerance)) * (d1 - d0) / (r0 - r1)))
+    return d + max(_BLOCK, ahead)
 
 
 def _orthonormal(W: _Array, V: _Array, n_columns: int, threads: int) -> tuple[_Array, _Array]:

@@ -22,8 +22,8 @@ struct Release {
 template <class T>
 using Buffer = std::unique_ptr<T[], Release>;
 
-// Huge pages where the system has them on request: scattered writes then meet the translation cache, and there are 512 times
-// fewer pages to fault in.
+// Huge pages where the system has them on request: scattered writes then meet the translation cache, and there are 512
+// times fewer pages to fault in.
 template <class T>
 Buffer<T> make_buffer(Index size) {
     const std::size_t bytes = static_cast<std::size_t>(size) * sizeof(T);

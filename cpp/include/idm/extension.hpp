@@ -24,12 +24,12 @@ SparseMatrix reverse_neighbors(ConstMatrixView points, Reach reach, ConstMatrixV
                                const Execution& execution);
 
 // The entries that are within the reach of their column, in their order.
-SparseMatrix within_reach(SparseView distances, Reach reach, ConstIndexMatrixView twins,
-                          const Execution& execution);
+SparseMatrix within_reach(SparseView distances, Reach reach, ConstIndexMatrixView twins, const Execution& execution);
 
 // Fills `extended` (Q x M) from the values (N x M) and weights (N x 1) of the points, with the neighbours of each query
-// (Q x k) and the points that have it as theirs, and `support` (Q x 1) with the row sums of J. The kernel is taken relative
-// to its largest entry, so that a query far from all points gets the values of the nearest ones: `support` tells.
+// (Q x k) and the points that have it as theirs, and `support` (Q x 1) with the row sums of J. The kernel is taken
+// relative to its largest entry, so that a query far from all points gets the values of the nearest ones: `support`
+// tells.
 void extend(ConstIndexMatrixView indices, ConstMatrixView distances, SparseView reverse, double epsilon,
             ConstMatrixView weights, ConstMatrixView values, MatrixView extended, MatrixView support,
             const Execution& execution);

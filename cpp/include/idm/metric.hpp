@@ -26,7 +26,8 @@ void metric_neighbors(ConstMatrixView points, ConstMatrixView bases, ConstMatrix
                       ConstIndexMatrixView candidates, ConstMatrixView distances, Flow flow, bool self,
                       IndexMatrixView indices, MatrixView lengths, const Execution& execution);
 
-// Replaces |dx| in compressed rows (base, point) by dH from the point to the base, with the DH of the point (N x (n m)).
+// Replaces |dx| in compressed rows (base, point) by dH from the point to the base, with the DH of the point (N x (n
+// m)).
 void reverse_lengths(ConstMatrixView points, ConstMatrixView bases, ConstMatrixView derivatives, Flow flow,
                      SparseMatrix& distances, const Execution& execution);
 

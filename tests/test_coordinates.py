@@ -1,0 +1,125 @@
+"""Eigenfunctions and rescaled coordinates: the claims of section 2.1."""
+
+import numpy as np
+import pytest
+
+import idm
+from idm import _core
+from idm._coordinates import diffusion_coordinates
+from idm._kernel import global_bandwidth
+from idm._neighbors import Neighbors
+from idm.exceptions import SpectrumWarning
+
+
+def circle(n):
+    t = 2 * np.pi * np.arange(n) / n
+    return np.column_stack([np.cos(t), np.sin(t)])
+
+
+def coordinates(neighbors, epsilon, n_components, exact=True, **changes):
+    settings = {"alpha": 1.0, "diffusion_time": 10.0, "rescaling": "global", "n_near": 32, "eigen_solver": "auto"}
+    return diffusion_coordinates(neighbors, epsilon, n_components, 2, exact=exact, **{**settings, **changes})
+
+
+def test_circle_has_the_reference_values():
+    # 2000 equally spaced points, k = 300, s = 0.01, eps = 1e-4; density 1 / (2 pi), dimension 1.
+    found = coordinates(idm.nearest_neighbors(circle(2000), 300), 1e-4, 60, diffusion_time=100.0)
+    np.testing.assert_allclose(found.eigenvalues[0:8:2], [-1.00005, -4.0002, -9.0004, -16.0008], atol=6e-5)
+    np.testing.assert_allclose(found.eigenvalues[1:8:2], found.eigenvalues[0:8:2], rtol=1e-7)
+    np.testing.assert_allclose(found.density, 1 / (2 * np.pi), rtol=2e-4)
+    np.testing.assert_allclose(found.dimension, 1, rtol=1e-4)
+    embedding, step = found.embedding(100.0), 2 * np.pi / 2000
+    for n_steps, ratio in ((1, 1.000), (10, 0.997)):
+        distances = np.linalg.norm(embedding - np.roll(embedding, n_steps, axis=0), axis=1)
+        np.testing.assert_allclose(distances / (n_steps * step), ratio, atol=6e-4)
+
+
+def test_eigenfunctions_are_normalised_by_the_density(rng):
+    found = coordinates(idm.nearest_neighbors(rng.normal(size=(800, 2)), 100), 0.05, 12)
+    np.testing.assert_allclose(np.mean(found.functions**2 / found.density[:, np.newaxis], axis=0), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("time", [1e-4, 1e-3, 1e-2])
+def test_near_points_of_the_circle_keep_their_geodesic_distance(time):
+    # Figure 2, left: all distances agree below sqrt(t).
+    epsilon = 1e-4
+    found = coordinates(idm.nearest_neighbors(circle(2000), 300), epsilon, 400, diffusion_time=time / epsilon)
+    embedding = found.embedding(time / epsilon)
+    for n_steps in (1, 2, 3):
+        geodesic = n_steps * 2 * np.pi / 2000
+        if geodesic < 0.4 * np.sqrt(time):
+            distance = np.linalg.norm(embedding - np.roll(embedding, n_steps, axis=0), axis=1)
+            np.testing.assert_allclose(distance, geodesic, rtol=0.02)
+
+
+def test_heat_spectrum_is_that_of_the_circle():
+    # Figure 2, middle.
+    found = coordinates(idm.nearest_neighbors(circle(2000), 300), 1e-4, 40)
+    orders = np.repeat(np.arange(1, 21), 2)
+    for time in (1e-4, 1e-3, 1e-2):
+        np.testing.assert_allclose(found.heat(time / 1e-4), np.exp(-(orders**2) * time), rtol=2e-3)
+
+
+def test_iterating_the_plain_map_changes_nothing():
+    # Figure 2, right: the second pass has the first one's eigenvalues, and its eigenfunctions up to an orthogonal map.
+    first = coordinates(idm.nearest_neighbors(circle(2000), 300), 1e-4, 60, diffusion_time=100.0)
+    neighbors = idm.nearest_neighbors(first.embedding(100.0), 300)
+    second = coordinates(neighbors, 1e-4, 60, diffusion_time=100.0)
+    np.testing.assert_allclose(second.eigenvalues[:10], first.eigenvalues[:10], rtol=0.01)
+    a, b = first.functions[:, :10], second.functions[:, :10]
+    u, _, vt = np.linalg.svd(b.T @ a)
+    for before, after in zip(a.T, (b @ (u @ vt)).T, strict=True):
+        assert np.corrcoef(before, after)[0, 1] > 0.999
+
+
+@pytest.mark.parametrize("derivative", ["exact", "estimated"])
+def test_an_ellipse_with_the_metric_of_the_circle_has_its_eigenvalues(derivative):
+    # Theorem 2.1. The ellipse is sampled unevenly for the circle, too: the normalisation has to mend that.
+    t = np.arange(3000) * 2 * np.pi / 3000
+    t = t + 0.3 * np.sin(t)
+    y = np.column_stack([np.cos(t), np.sin(t)])
+    X = y * [3.0, 1.0]
+    if derivative == "exact":
+        DH = np.broadcast_to(np.diag([1 / 3, 1.0]), (3000, 2, 2)).copy()
+    else:
+        DH = idm.local_derivatives(X, y, n_neighbors=50, regularization=1e-6)
+    pool = idm.nearest_neighbors(X, 400)
+    neighbors = Neighbors(*_core.metric_neighbors(X, None, DH.reshape(3000, -1), *pool, 1.0, "metric", 200, 2))
+    found = coordinates(neighbors, 1e-4, 8, exact=False)
+    np.testing.assert_allclose(found.eigenvalues, [-1, -1, -4, -4, -9, -9, -16, -16], rtol=0.02)
+    # Without it, they are those of a circle as long as the ellipse is (13.36 instead of 2 pi).
+    plain = coordinates(idm.nearest_neighbors(X, 200), 1e-3, 8)
+    np.testing.assert_allclose(plain.eigenvalues[:2], -((2 * np.pi / 13.365) ** 2), rtol=0.05)
+
+
+@pytest.mark.parametrize(("rescaling", "median"), [("isometric", 1e-9), ("global", 0.1), ("local", 0.1)])
+def test_near_pairs_of_a_torus_keep_their_distance(rescaling, median):
+    X, _, _ = idm.datasets.make_torus(4000, feature="phi", random_state=1)
+    neighbors = idm.nearest_neighbors(X, 300)
+    found = coordinates(neighbors, global_bandwidth(neighbors.distances, 32), 60, rescaling=rescaling)
+    mapped = _core.pair_distances(found.embedding(10.0), neighbors.indices[:, 1:32].copy(), 2)
+    ratios = mapped / neighbors.distances[:, 1:32]
+    assert np.median(ratios) == pytest.approx(1, abs=median)
+    # The spread is that of a random sample: half of the pairs are within 9 %, with local dimensions within 20 %.
+    assert np.diff(np.quantile(ratios, [0.25, 0.75])) < (0.4 if rescaling == "local" else 0.18)
+
+
+def test_eigenvalues_that_are_not_positive_have_coordinates_0():
+    neighbors = idm.nearest_neighbors(circle(200), 41)
+    with pytest.warns(SpectrumWarning, match=r"\d+ of 199 eigenvalues .* coordinates are 0"):
+        found = coordinates(neighbors, 10.0, 199)
+    zero = found.xi <= 0
+    assert zero.any()
+    assert np.isneginf(found.eigenvalues[zero]).all()
+    embedding = found.embedding(10.0)
+    assert np.isfinite(embedding).all()
+    assert not embedding[:, zero].any()
+    assert embedding[:, ~zero].any(axis=0).all()
+
+
+def test_density_stays_finite_where_powers_overflow(rng):
+    X = rng.normal(size=(150, 100)) * 1e-6
+    neighbors = idm.nearest_neighbors(X, 60)
+    found = coordinates(neighbors, global_bandwidth(neighbors.distances, 10), 5)
+    assert np.isfinite(found.density).all()
+    assert np.isfinite(found.embedding(10.0)).all()

@@ -1,0 +1,332 @@
+"""The diffusion map as an estimator: known spectra, new points, hard input."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.manifold import SpectralEmbedding
+from sklearn.neighbors import NearestNeighbors, kneighbors_graph
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import idm
+from idm import DiffusionMap, _core
+from idm.exceptions import DisconnectedGraphWarning, ExtrapolationWarning, OutlierWarning
+
+
+@parametrize_with_checks([DiffusionMap()])
+@pytest.mark.filterwarnings("ignore::idm.exceptions.DisconnectedGraphWarning")
+@pytest.mark.filterwarnings("ignore::idm.exceptions.SpectrumWarning")
+@pytest.mark.filterwarnings("ignore::idm.exceptions.ExtrapolationWarning")
+@pytest.mark.filterwarnings("ignore::idm.exceptions.OutlierWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+def sphere(n, seed, lower=1.0):
+    """Random points, those of the lower half kept with a probability."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(4 * n, 3))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return X[(X[:, 2] > 0) | (rng.uniform(size=4 * n) < lower)][:n]
+
+
+@pytest.mark.parametrize(("lower", "bound"), [(1.0, 0.06), (1 / 3, 0.13)])
+def test_sphere(lower, bound):
+    """-l (l + 1), 2 l + 1 times: the first 16, with the constant. The median of five random samples."""
+    exact = np.repeat([-2.0, -6.0, -12.0], [3, 5, 7])
+    errors = []
+    for seed in range(5):
+        found = DiffusionMap(15, n_neighbors=512).fit(sphere(5000, seed, lower)).eigenvalues_
+        errors.append(np.abs(found / exact - 1).max())
+    assert np.median(errors) < bound
+
+
+def test_flat_torus():
+    g = 2 * np.pi * np.arange(70) / 70
+    a, b = (angle.ravel() for angle in np.meshgrid(g, g))
+    X = np.column_stack([np.cos(a), np.sin(a), np.cos(b), np.sin(b)])
+    found = DiffusionMap(20, n_neighbors=300).fit(X)
+    np.testing.assert_allclose(found.eigenvalues_, -np.repeat([1, 2, 4, 5], [4, 4, 4, 8]), rtol=0.025)
+    assert found.dimension_ == pytest.approx(2, abs=0.05)
+    np.testing.assert_allclose(found.density_, 1 / (2 * np.pi) ** 2, rtol=0.05)
+
+
+def test_interval():
+    """Neumann boundary: -j^2 with cos(j x), for [0, pi]."""
+    x = np.linspace(0, np.pi, 2000)
+    found = DiffusionMap(5, n_neighbors=256).fit(x[:, np.newaxis])
+    np.testing.assert_allclose(found.eigenvalues_, -(np.arange(1.0, 6) ** 2), rtol=0.015)
+    for j, function in enumerate(found.eigenvectors_.T, start=1):
+        assert abs(np.corrcoef(function, np.cos(j * x))[0, 1]) > 0.999
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+def test_alpha_1_alone_ignores_the_density(alpha):
+    # Equal in angle and uneven: the first eigenvalue is that of the circle for alpha = 1 only.
+    t = 2 * np.pi * np.arange(2000) / 2000
+    t = t + 0.6 * np.sin(t)
+    found = DiffusionMap(2, n_neighbors=200, epsilon=5e-4, alpha=alpha).fit(np.column_stack([np.cos(t), np.sin(t)]))
+    error = np.abs(found.eigenvalues_ + 1).max()
+    assert error < 0.01 if alpha == 1 else error > 0.05
+
+
+def test_agrees_with_spectral_embedding(rng):
+    # alpha = 0 and the same affinity: eigenvectors of the random walk. scikit-learn leaves out the step from a point to
+    # itself, which weighs little where there are many neighbours.
+    X = np.sort(rng.uniform(size=(800, 1)), axis=0)
+    neighbors = idm.nearest_neighbors(X, 300)
+    mine = DiffusionMap(5, n_neighbors=300, epsilon=2e-3, alpha=0.0).fit(X)
+    row_start, columns, values = _core.symmetric_kernel(*neighbors, 2e-3, True, 1)
+    affinity = scipy.sparse.csr_matrix((values, columns, row_start), shape=(800, 800)).toarray()
+    theirs = SpectralEmbedding(5, affinity="precomputed", random_state=0).fit_transform(affinity)
+    for a, b in zip(mine.eigenvectors_.T, theirs.T, strict=True):
+        assert abs(np.corrcoef(a, b)[0, 1]) > 0.9999
+
+
+@pytest.fixture(scope="module")
+def torus():
+    X, _, _ = idm.datasets.make_torus(3000, feature="phi", random_state=0)
+    return X
+
+
+@pytest.mark.parametrize("rescaling", ["isometric", "global", "local"])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_transform_of_the_training_points_is_the_embedding(torus, rescaling, alpha):
+    fitted = DiffusionMap(40, n_neighbors=200, rescaling=rescaling, alpha=alpha).fit(torus)
+    again = fitted.transform(torus)
+    np.testing.assert_allclose(again, fitted.embedding_, atol=1e-8 * np.abs(fitted.embedding_).max(), rtol=0)
+    assert fitted.supported(torus).all()
+
+
+@pytest.mark.parametrize("k", [9, 21, 25, 60])
+def test_transform_on_a_grid_breaks_ties_as_the_fit_did(k):
+    X = np.stack(np.meshgrid(np.arange(25.0), np.arange(25.0)), axis=-1).reshape(-1, 2)
+    fitted = DiffusionMap(12, n_neighbors=k).fit(X)
+    np.testing.assert_allclose(fitted.transform(X), fitted.embedding_, atol=1e-8 * np.abs(fitted.embedding_).max())
+
+
+def test_new_points_follow_the_eigenfunctions():
+    t = 2 * np.pi * np.arange(1000) / 1000
+    fitted = DiffusionMap(2, n_neighbors=100, diffusion_time=0.0).fit(np.column_stack([np.cos(t), np.sin(t)]))
+    new = t + np.pi / 1000
+    found = fitted.transform(np.column_stack([np.cos(new), np.sin(new)]))
+    radius = np.linalg.norm(fitted.embedding_, axis=1).mean()
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), radius, rtol=1e-4)
+    half_way = fitted.embedding_ + np.roll(fitted.embedding_, -1, axis=0)
+    np.testing.assert_allclose(
+        found, half_way / np.linalg.norm(half_way, axis=1, keepdims=True) * radius, rtol=1e-4, atol=1e-3
+    )
+
+
+def test_each_row_is_transformed_alone(torus):
+    fitted = DiffusionMap(20, n_neighbors=100).fit(torus[:1500])
+    together = fitted.transform(torus[1500:])
+    for i in (0, 7, 800, 1499):
+        np.testing.assert_array_equal(fitted.transform(torus[1500 + i : 1501 + i])[0], together[i])
+
+
+def test_rows_are_extended_in_batches(torus, monkeypatch):
+    fitted = DiffusionMap(5, n_neighbors=50).fit(torus[:500])
+    once = fitted.transform(torus)
+    monkeypatch.setattr("idm._extension._BATCH", 700)
+    np.testing.assert_array_equal(fitted.transform(torus), once)
+
+
+def test_far_points_are_told(torus):
+    fitted = DiffusionMap(5, n_neighbors=50).fit(torus)
+    rows = np.vstack([torus[:2], [[0.0, 0.0, 9.0], [1e5, 0, 0]], torus[2:3]])
+    assert fitted.supported(rows).tolist() == [True, True, False, False, True]
+    with pytest.warns(ExtrapolationWarning, match=r"2 of 5 rows .* \(the first: row 2\)"):
+        found = fitted.transform(rows)
+    assert np.isfinite(found).all()
+
+
+def test_repeats_to_the_bit_for_every_number_of_threads(torus):
+    one, two = (DiffusionMap(30, n_neighbors=150, n_jobs=n).fit(torus) for n in (1, 2))
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+    np.testing.assert_array_equal(one.transform(torus[:50] + 0.01), two.transform(torus[:50] + 0.01))
+
+
+@pytest.mark.parametrize("form", ["pair", "graph", "graph with selves", "scikit-learn"])
+def test_precomputed_neighbors(torus, form):
+    X = torus[:1000]
+    pair = idm.nearest_neighbors(X, 60)
+    given = {
+        "pair": tuple(pair),
+        "graph": kneighbors_graph(X, 59, mode="distance"),
+        "graph with selves": kneighbors_graph(X, 60, mode="distance", include_self=True),
+        "scikit-learn": NearestNeighbors(n_neighbors=60).fit(X).kneighbors(X)[::-1],
+    }[form]
+    expected = DiffusionMap(8, n_neighbors=60).fit(X)
+    found = DiffusionMap(8, n_neighbors=999, precomputed_knn=given).fit(X)
+    np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-9)
+    np.testing.assert_allclose(found.transform(X), found.embedding_, atol=1e-8)
+
+
+def test_precomputed_neighbors_that_do_not_fit(torus):
+    X, (indices, distances) = torus[:100], idm.nearest_neighbors(torus[:100], 10)
+    wrong = {
+        "pair of indices and distances": 3,
+        r"shape \(100, k\)": (indices[:50], distances[:50]),
+        "integer indices and float": (distances, distances),
+        "itself first": (indices[:, ::-1], distances[:, ::-1]),
+        "increasing order": (indices, np.column_stack([distances[:, :1], distances[:, :0:-1]])),
+        "indices from 0 to 100": (np.column_stack([indices[:, :-1], np.full(100, 100)]), distances),
+        "same number": scipy.sparse.csr_matrix(np.triu(np.ones((100, 100)))),
+    }
+    for words, value in wrong.items():
+        with pytest.raises((TypeError, ValueError), match=words):
+            DiffusionMap(2, precomputed_knn=value).fit(X)
+
+
+def test_other_distances_have_a_map_and_no_extension(torus):
+    X = torus[:300]
+    indices, distances = idm.nearest_neighbors(X, 40)
+    fitted = DiffusionMap(3, precomputed_knn=(indices, np.sqrt(distances))).fit(X)
+    assert np.isfinite(fitted.embedding_).all()
+    with pytest.raises(ValueError, match=r"precomputed_knn.* not the Euclidean distances"):
+        fitted.transform(X)
+
+
+def test_diffusion_distances_and_heat_spectrum(torus):
+    fitted = DiffusionMap(6, n_neighbors=80, diffusion_time=3.0).fit(torus[:800])
+    distances = fitted.diffusion_distances(torus[:10], torus[10:30])
+    expected = np.linalg.norm(fitted.embedding_[:10, np.newaxis] - fitted.embedding_[10:30], axis=2)
+    np.testing.assert_allclose(distances, expected, rtol=1e-6)
+    assert fitted.diffusion_distances(torus[:10]).shape == (10, 10)
+    np.testing.assert_allclose(fitted.heat_spectrum(), np.exp(fitted.eigenvalues_ * 3 * fitted.epsilon_))
+    np.testing.assert_allclose(fitted.heat_spectrum(1.0), np.exp(fitted.eigenvalues_ * fitted.epsilon_))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("n_components", 0, "n_components must be at least 1, got 0"),
+        ("n_neighbors", 1, "n_neighbors must be at least 2"),
+        ("epsilon", -1.0, "epsilon must be positive"),
+        ("epsilon", "other", "epsilon must be one of 'auto'"),
+        ("alpha", np.nan, "alpha must be finite"),
+        ("diffusion_time", -1.0, "diffusion_time must be finite and at least 0"),
+        ("rescaling", "other", "rescaling must be one of 'isometric', 'global', 'local', got 'other'"),
+        ("eigen_solver", "other", "eigen_solver must be one of"),
+        ("n_neighbors_bandwidth", 1, "n_neighbors_bandwidth must be at least 2"),
+        ("n_jobs", 0, "n_jobs must not be 0"),
+    ],
+)
+def test_wrong_parameters(torus, name, value, words):
+    with pytest.raises(ValueError, match=words):
+        DiffusionMap(**{name: value}).fit(torus[:50])
+
+
+def test_in_a_pipeline(torus):
+    pipeline = make_pipeline(StandardScaler(), clone(DiffusionMap(3, n_neighbors=50))).set_output(transform="default")
+    assert pipeline.fit_transform(torus[:300]).shape == (300, 3)
+    assert list(pipeline.get_feature_names_out()) == ["diffusionmap0", "diffusionmap1", "diffusionmap2"]
+
+
+def test_a_later_change_of_the_data_changes_nothing(torus):
+    X = torus[:300].copy()
+    fitted = DiffusionMap(3, n_neighbors=50).fit(X)
+    before = fitted.transform(torus[:5])
+    X[:] = 0
+    np.testing.assert_array_equal(fitted.transform(torus[:5]), before)
+
+
+# --- input that must not surprise anyone
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 10])
+def test_few_points(n, rng):
+    X = rng.normal(size=(n, 2))
+    fitted = DiffusionMap(5).fit(X)
+    assert fitted.embedding_.shape == (n, min(5, n - 1))
+    assert np.isfinite(fitted.embedding_).all()
+    np.testing.assert_allclose(fitted.transform(X), fitted.embedding_, atol=1e-8 * np.abs(fitted.embedding_).max())
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_too_few_points(n):
+    with pytest.raises(ValueError, match=f"{n} sample"):
+        DiffusionMap().fit(np.zeros((n, 2)))
+
+
+def test_identical_points():
+    with pytest.raises(ValueError, match="no two points apart"):
+        DiffusionMap().fit(np.ones((30, 2)))
+
+
+def test_three_far_clusters(rng):
+    X = rng.normal(size=(300, 2)) + np.repeat([[0, 0], [1e4, 0], [0, 1e4]], 100, axis=0)
+    with pytest.warns(DisconnectedGraphWarning, match="3 connected components, of 100, 100, 100 points"):
+        fitted = DiffusionMap(5, n_neighbors=40).fit(X)
+    np.testing.assert_array_equal(fitted.eigenvalues_[:2], 0)
+    # Two coordinates, three values: the clusters.
+    assert len(np.unique(fitted.eigenvectors_[:, :2].round(8), axis=0)) == 3
+
+
+def test_an_outlier(rng):
+    X = rng.normal(size=(300, 2))
+    X[11] = 1e9
+    with pytest.warns(OutlierWarning, match="row 11"), pytest.warns(DisconnectedGraphWarning):
+        DiffusionMap(3, n_neighbors=50).fit(X)
+    with pytest.warns(DisconnectedGraphWarning, match="2 connected components, of 299, 1 points"):
+        fitted = DiffusionMap(3, n_neighbors=50, epsilon=0.1).fit(X)
+    assert np.isfinite(fitted.embedding_).all()
+
+
+@pytest.mark.filterwarnings("ignore::idm.exceptions.DisconnectedGraphWarning")
+def test_copies(rng):
+    X = np.vstack([np.repeat(rng.normal(size=(3, 2)), 60, axis=0), rng.normal(size=(120, 2))])
+    fitted = DiffusionMap(6, n_neighbors=100).fit(X)
+    assert np.isfinite(fitted.embedding_).all()
+    assert np.isfinite(fitted.transform(X)).all()
+    fitted = DiffusionMap(6, n_neighbors=20).fit(X)  # fewer than there are copies
+    assert np.isfinite(fitted.embedding_).all()
+
+
+@pytest.mark.parametrize("factor", [1e-100, 1e-8, 1e8, 1e100])
+def test_the_map_scales_as_the_data_do(torus, factor):
+    plain, scaled = (DiffusionMap(6, n_neighbors=100).fit(torus[:1000] * f) for f in (1.0, factor))
+    np.testing.assert_allclose(scaled.embedding_ / factor, plain.embedding_, rtol=1e-6, atol=1e-6)
+    assert scaled.epsilon_ == pytest.approx(plain.epsilon_ * factor**2)
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_scales_beyond_float_are_refused(torus, factor):
+    with pytest.raises(ValueError, match="rescale"):
+        DiffusionMap(6, n_neighbors=100).fit(torus[:300] * factor)
+
+
+def test_rotated_and_permuted_data_have_the_same_map(torus, rng):
+    X = torus[:1000]
+    rotation, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    order = rng.permutation(1000)
+    plain = DiffusionMap(6, n_neighbors=100).fit(X)
+    moved = DiffusionMap(6, n_neighbors=100).fit((X @ rotation + 5.0)[order])
+    np.testing.assert_allclose(moved.eigenvalues_, plain.eigenvalues_, rtol=1e-8)
+    distances = [np.linalg.norm(e - e[0], axis=1) for e in (plain.embedding_[order], moved.embedding_)]
+    np.testing.assert_allclose(*distances, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble, np.int64])
+def test_other_types(torus, dtype):
+    X = np.round(torus[:300] * 100).astype(dtype)
+    found = DiffusionMap(3, n_neighbors=50).fit(X)
+    expected = DiffusionMap(3, n_neighbors=50).fit(X.astype(np.float64))
+    np.testing.assert_array_equal(found.embedding_, expected.embedding_)
+    np.testing.assert_array_equal(
+        found.transform(np.asfortranarray(X[::-1])), expected.transform(X.astype(float)[::-1])
+    )
+
+
+def test_a_query_that_is_not_finite_or_too_narrow(torus):
+    fitted = DiffusionMap(3, n_neighbors=50).fit(torus[:300])
+    with pytest.raises(ValueError, match="NaN"):
+        fitted.transform([[np.nan, 0, 0]])
+    with pytest.raises(ValueError, match="2 features, but DiffusionMap is expecting 3"):
+        fitted.transform([[0.0, 0.0]])
+    with pytest.raises(ValueError, match="overflow"):
+        fitted.transform([[1e200, 0.0, 0.0]])

@@ -1,0 +1,161 @@
+"""Eigenpairs that one can trust: residuals, orthogonality, multiplicities, repeatability."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse
+import threadpoolctl
+
+import idm
+from idm import _spectrum
+from idm._kernel import global_bandwidth, normalized_kernel
+from idm._spectrum import leading_eigenpairs
+from idm.exceptions import DisconnectedGraphWarning, EigenpairError
+
+SOLVERS = ["block", "arpack", "dense"]
+
+
+def make_kernel(X, k, epsilon=None, alpha=1.0):
+    neighbors = idm.nearest_neighbors(X, k)
+    epsilon = global_bandwidth(neighbors.distances, 32) if epsilon is None else epsilon
+    return normalized_kernel(neighbors, epsilon, alpha, True, 2)
+
+
+def dense(kernel):
+    n = kernel.n_rows
+    return scipy.sparse.csr_matrix((kernel.values, kernel.columns, kernel.row_start), shape=(n, n)).toarray()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("n_pairs", [1, 2, 12, 90])
+def test_agrees_with_a_dense_decomposition(rng, solver, n_pairs):
+    kernel = make_kernel(rng.normal(size=(1200, 2)), 60)
+    values, vectors = leading_eigenpairs(kernel, n_pairs, 2, solver=solver)
+    matrix = dense(kernel)
+    expected = np.sort(scipy.linalg.eigvalsh(matrix))[::-1][:n_pairs]
+    np.testing.assert_allclose(values, expected, atol=1e-12)
+    assert np.abs(matrix @ vectors - vectors * values).max() < 1e-8
+    assert np.abs(vectors.T @ vectors - np.eye(n_pairs)).max() < 1e-9
+    # The first is known: Dh, of eigenvalue 1.
+    assert values[0] == 1
+    np.testing.assert_allclose(vectors[:, 0], kernel.Dh / np.linalg.norm(kernel.Dh), rtol=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_algebraically_largest_where_negative_ones_are_larger_in_magnitude(solver):
+    # A kernel that hardly decays before it is cut has large negative eigenvalues.
+    t = 2 * np.pi * np.arange(1000) / 1000
+    kernel = make_kernel(np.column_stack([np.cos(t), np.sin(t)]), 41, epsilon=10.0)
+    expected = np.sort(scipy.linalg.eigvalsh(dense(kernel)))[::-1]
+    by_magnitude = expected[np.argsort(-np.abs(expected))]
+    assert (by_magnitude[:160] < 0).any()
+    values, _ = leading_eigenpairs(kernel, 160, 2, solver=solver)
+    np.testing.assert_allclose(values, expected[:160], atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_double_eigenvalues_of_a_circle_are_all_found(solver):
+    t = 2 * np.pi * np.arange(1500) / 1500
+    values, _ = leading_eigenpairs(make_kernel(np.column_stack([np.cos(t), np.sin(t)]), 100), 41, 2, solver=solver)
+    np.testing.assert_allclose(values[1::2], values[2::2], atol=1e-12)
+    assert (np.diff(values[1::2]) < -1e-5).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_identical_far_clusters_have_every_eigenvalue_three_times(rng, solver):
+    cluster = rng.uniform(size=(400, 2))
+    kernel = make_kernel(np.vstack([cluster, cluster + 1e3, cluster - 1e3]), 50)
+    with pytest.warns(DisconnectedGraphWarning, match="3 connected components, of 400, 400, 400 points; the first 2"):
+        values, vectors = leading_eigenpairs(kernel, 30, 2, solver=solver)
+    np.testing.assert_array_equal(values[:3], 1)
+    if solver == "arpack":  # a single vector sees each multiple eigenvalue by rounding errors only
+        return
+    np.testing.assert_allclose(values[0::3], values[2::3], atol=1e-10)
+    assert (np.diff(values[0::3]) < -1e-4).all()
+    # The first three are constant, times Dh, on each cluster.
+    functions = (vectors[:, :3] / kernel.Dh[:, np.newaxis]).reshape(3, 400, 3)
+    assert np.ptp(functions, axis=1).max() < 1e-10 * np.abs(functions).max()
+
+
+@pytest.mark.filterwarnings("ignore::idm.exceptions.DisconnectedGraphWarning")
+def test_more_components_than_pairs(rng):
+    kernel = make_kernel(np.repeat(rng.normal(size=(40, 1)) * 1e3, 5, axis=0) + rng.normal(size=(200, 1)) * 1e-3, 3)
+    values, vectors = leading_eigenpairs(kernel, 7, 1)
+    np.testing.assert_array_equal(values, 1)
+    assert np.abs(dense(kernel) @ vectors - vectors).max() < 1e-12
+    assert np.abs(vectors.T @ vectors - np.eye(7)).max() < 1e-12
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_repeats_to_the_bit_for_all_threads(rng, solver):
+    kernel = make_kernel(rng.normal(size=(900, 2)), 50)
+    first = leading_eigenpairs(kernel, 20, 1, solver=solver)
+    for n_threads, blas in ((1, 2), (2, 1), (3, 2)):
+        with threadpoolctl.threadpool_limits(blas, user_api="blas"):
+            again = leading_eigenpairs(kernel, 20, n_threads, solver=solver)
+        np.testing.assert_array_equal(first.values, again.values)
+        np.testing.assert_array_equal(first.vectors, again.vectors)
+
+
+def test_signs_are_fixed(rng):
+    _, vectors = leading_eigenpairs(make_kernel(rng.normal(size=(300, 2)), 40), 10, 1)
+    largest = np.abs(vectors).argmax(axis=0)
+    assert (vectors[largest, np.arange(10)] > 0).all()
+
+
+def test_a_thick_restart_gives_the_same_pairs(rng, monkeypatch):
+    kernel = make_kernel(rng.normal(size=(1500, 2)), 40)
+    expected = np.sort(scipy.linalg.eigvalsh(dense(kernel)))[::-1][:30]
+    restarts = []
+    fill_diagonal = np.fill_diagonal
+    monkeypatch.setattr(_spectrum.np, "fill_diagonal", lambda *a: (restarts.append(1), fill_diagonal(*a)))
+    monkeypatch.setattr(_spectrum, "_SPARE", 60)
+    values, _ = leading_eigenpairs(kernel, 30, 2, solver="block")
+    assert restarts
+    np.testing.assert_allclose(values, expected, atol=1e-12)
+
+
+def test_an_invariant_subspace_is_left(rng):
+    # Four points that all are neighbours of each other and far clusters of one kind: Krylov spaces are tiny.
+    X = np.repeat(np.array([[0.0], [1.0]]), 300, axis=0)
+    kernel = make_kernel(X + 0.0, 600, epsilon=1.0)
+    values, vectors = leading_eigenpairs(kernel, 5, 2, solver="block")
+    np.testing.assert_allclose(values, np.sort(scipy.linalg.eigvalsh(dense(kernel)))[::-1][:5], atol=1e-12)
+    assert np.abs(vectors.T @ vectors - np.eye(5)).max() < 1e-9
+
+
+@pytest.mark.parametrize("solver", ["block", "arpack"])
+def test_failure_says_how_many_converged(rng, solver, monkeypatch):
+    t = 2 * np.pi * np.arange(3000) / 3000
+    kernel = make_kernel(np.column_stack([np.cos(t), np.sin(t)]), 20)
+    attempts = []
+    monkeypatch.setattr(_spectrum, "_MOST_RESTARTS", 0)
+    monkeypatch.setattr(_spectrum, "_SPARE", 60)
+    eigsh = scipy.sparse.linalg.eigsh
+
+    def few_iterations(*args, **kwargs):
+        attempts.append((kwargs["ncv"], kwargs["v0"][0]))
+        return eigsh(*args, **kwargs, maxiter=2)
+
+    monkeypatch.setattr(scipy.sparse.linalg, "eigsh", few_iterations)
+    with pytest.raises(EigenpairError, match=r"only \d+ of 20 eigenpairs .* raise epsilon"):
+        leading_eigenpairs(kernel, 21, 2, solver=solver)
+    if solver == "arpack":  # a larger basis, then another start
+        assert attempts[0][0] < attempts[1][0] == attempts[2][0]
+        assert attempts[0][1] == attempts[1][1] != attempts[2][1]
+
+
+def test_blas_gets_its_threads_back_when_two_fits_overlap(rng):
+    def n_blas():
+        return [i["num_threads"] for i in threadpoolctl.threadpool_info() if i["user_api"] == "blas"]
+
+    before = n_blas()
+    kernel = make_kernel(rng.normal(size=(1500, 2)), 40)
+    workers = [threading.Thread(target=leading_eigenpairs, args=(kernel, n, 1)) for n in (40, 20)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert n_blas() == before
