@@ -173,8 +173,8 @@ def test_precomputed_neighbors_that_do_not_fit(torus):
         r"shape \(100, k\)": (indices[:50], distances[:50]),
         "integer indices and float": (distances, distances),
         "itself first": (indices[:, ::-1], distances[:, ::-1]),
-        "increasing order": (indices, np.column_stack([distances[:, :1], distances[:, :0:-1]])),
-        "indices from 0 to 100": (np.column_stack([indices[:, :-1], np.full(100, 100)]), distances),
+        "sorted along each row": (indices, np.column_stack([distances[:, :1], distances[:, :0:-1]])),
+        "indices from 0 to 100 must be rows": (np.column_stack([indices[:, :-1], np.full(100, 100)]), distances),
         "same number": scipy.sparse.csr_matrix(np.triu(np.ones((100, 100)))),
     }
     for words, value in wrong.items():

@@ -51,8 +51,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     precomputed_knn : pair of arrays or sparse matrix, optional
         The neighbours of the rows of X, instead of a search: indices and distances of shape (N, k), each point itself
         first, as `nearest_neighbors` returns them; or a sparse matrix of distances with k - 1 or k entries in every
-        row, as scikit-learn's `kneighbors_graph(mode="distance")`. `n_neighbors` is then not used. `transform` needs Euclidean
-        distances; it gives training points their coordinates to rounding if the neighbours are exact.
+        row, as scikit-learn's `kneighbors_graph(mode="distance")`. `n_neighbors` is then not used. `transform` needs
+        Euclidean distances, and gives training points their own coordinates if the neighbours are exact.
     n_jobs : int, optional
         Threads; None follows OMP_NUM_THREADS and threadpoolctl. The result is the same to the bit for all of them.
 

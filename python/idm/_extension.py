@@ -76,8 +76,8 @@ def warn_unsupported(supported: NDArray[np.bool_]) -> None:
     if n_far:
         warnings.warn(
             f"{n_far} of {len(supported)} rows of X (the first: row {supported.argmin()}) are far from all training "
-            "data in units of the bandwidth; their coordinates are those of the nearest data and say little. supported(X) "
-            "tells which rows these are",
+            "data in units of the bandwidth; their coordinates are those of the nearest data and say little. "
+            "supported(X) tells which rows these are",
             ExtrapolationWarning,
             stacklevel=3,
         )

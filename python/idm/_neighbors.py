@@ -101,9 +101,11 @@ def as_neighbors(value: Any, name: str, n_rows: int) -> Neighbors:
     if (indices[:, 0] != np.arange(n_rows)).any() or distances[:, 0].any():
         raise ValueError(f"{name} must be those of the rows of X, each point itself first at distance 0")
     if not (np.diff(distances, axis=1) >= 0).all():
-        raise ValueError(f"{name} must have the distances of each row in increasing order, without NaN")
+        raise ValueError(f"{name} must have distances that are sorted along each row, without NaN")
     if indices.min() < 0 or indices.max() >= n_rows:
-        raise ValueError(f"{name} has indices from {indices.min()} to {indices.max()}, but X has {n_rows} rows")
+        raise ValueError(
+            f"{name}: indices from {indices.min()} to {indices.max()} must be rows of the points, which are {n_rows}"
+        )
     return Neighbors(np.ascontiguousarray(indices, dtype=np.intp), np.ascontiguousarray(distances, dtype=np.float64))
 
 
