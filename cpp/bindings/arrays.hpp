@@ -8,6 +8,7 @@
 #include <pybind11/pybind11.h>
 
 #include "idm/eigen.hpp"
+#include "idm/extension.hpp"
 #include "idm/kernel.hpp"
 #include "idm/parallel.hpp"
 
@@ -67,6 +68,14 @@ inline py::tuple as_arrays(SparseMatrix matrix) {
     return py::make_tuple(as_array(std::move(matrix.row_start), matrix.n_rows + 1),
                           as_array(std::move(matrix.columns), n_entries),
                           as_array(std::move(matrix.values), n_entries));
+}
+
+inline Reach reach_of(const Array& radii, const IndexArray& last, Index n) {
+    const Reach reach{view(radii), view(last)};
+    if (reach.radii.rows() != n || reach.radii.cols() != 1 || reach.last.rows() != n || reach.last.cols() != 1) {
+        throw py::value_error("the reach of the points must be two arrays of shape (N, 1)");
+    }
+    return reach;
 }
 
 // Polled by the thread that called the step, which holds no GIL then. True leaves Python's exception set.

@@ -5,14 +5,6 @@
 namespace idm::bindings {
 namespace {
 
-Reach reach_of(const Array& radii, const IndexArray& last, Index n) {
-    const Reach reach{view(radii), view(last)};
-    if (reach.radii.rows() != n || reach.radii.cols() != 1 || reach.last.rows() != n || reach.last.cols() != 1) {
-        throw py::value_error("the reach of the points must be two arrays of shape (N, 1)");
-    }
-    return reach;
-}
-
 py::tuple reverse_neighbors(const Array& points, const Array& radii, const IndexArray& last, const Array& queries,
                             const IndexArray& twins, int n_threads) {
     const ConstMatrixView p = view(points), q = view(queries);

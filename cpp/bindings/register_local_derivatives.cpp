@@ -14,7 +14,7 @@ Derivative method_of(const std::string& name) {
     throw py::value_error("method must be 'affine', 'regression' or 'correlation', got '" + name + "'");
 }
 
-Array local_derivatives(const Array& points, const Array& values, const Array& bases,
+py::tuple local_derivatives(const Array& points, const Array& values, const Array& bases,
                         const std::optional<Array>& base_values, const IndexArray& indices, const Array& distances,
                         const Array& bandwidths, const std::string& method, double regularization, int n_threads) {
     const ConstMatrixView p = view(points), y = view(values), b = view(bases), d = view(distances),
@@ -23,12 +23,13 @@ Array local_derivatives(const Array& points, const Array& values, const Array& b
     const ConstIndexMatrixView i = view(indices);
     check_neighbors(p, b.rows(), i, d);
     const Derivative chosen = method_of(method);
-    Array derivatives({b.rows(), y.cols(), p.cols()});
+    Array derivatives({b.rows(), y.cols(), p.cols()}), fitted({b.rows(), y.cols()});
+    const MatrixView fit = mutable_view(fitted);
     const MatrixView out(derivatives.mutable_data(), b.rows(), y.cols() * p.cols());
     run(n_threads, [&](const Execution& execution) {
-        idm::local_derivatives(p, y, b, base_y, i, d, e, chosen, regularization, out, execution);
+        idm::local_derivatives(p, y, b, base_y, i, d, e, chosen, regularization, out, fit, execution);
     });
-    return derivatives;
+    return py::make_tuple(derivatives, fitted);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class Regression {
           least_squares_(gamma == 0 ? k : 0, gamma == 0 ? m : 0) {}
 
     void solve(ConstMatrixView points, ConstMatrixView values, const double* base, const double* base_value,
-               const Index* indices, const double* distances, double epsilon, double* derivative) {
+               const Index* indices, const double* distances, double epsilon, double* derivative, double* fitted) {
         sweep_.start(distances);
         sweep_.moments(epsilon);
         n_weighted_ = sweep_.n_weighted();
@@ -81,6 +81,7 @@ class Regression {
         for (Index f = 0; f < n_; ++f) {
             const double factor = feature_units_[f] / unit;
             for (Index c = 0; c < m_; ++c) derivative[f * m_ + c] *= factor;
+            fitted[f] = value_means_[f] - dot(derivative + f * m_, means_.data(), m_);
         }
     }
 
@@ -167,7 +168,7 @@ class Regression {
 void local_derivatives(ConstMatrixView points, ConstMatrixView values, ConstMatrixView bases,
                        ConstMatrixView base_values, ConstIndexMatrixView indices, ConstMatrixView distances,
                        ConstMatrixView bandwidths, Derivative method, double gamma, MatrixView derivatives,
-                       const Execution& execution) {
+                       MatrixView fitted, const Execution& execution) {
     const Index k = indices.cols(), m = points.cols(), n = values.cols();
     parallel_for(
         indices.rows(), 8, execution, [&] { return Regression(k, m, n, method, gamma); },
@@ -175,7 +176,8 @@ void local_derivatives(ConstMatrixView points, ConstMatrixView values, ConstMatr
             for (Index i = begin; i < end; ++i) {
                 const double* base_value = base_values.size() > 0 ? base_values.row(i).data() : nullptr;
                 regression.solve(points, values, bases.row(i).data(), base_value, indices.row(i).data(),
-                                 distances.row(i).data(), bandwidths(i, 0), derivatives.row(i).data());
+                                 distances.row(i).data(), bandwidths(i, 0), derivatives.row(i).data(),
+                                 fitted.row(i).data());
                 region.checkpoint();
             }
         });

@@ -9,39 +9,41 @@
 namespace idm {
 namespace {
 
-// dH for |dx| = distance; `difference` is a buffer for dx.
-double length(const double* from, const double* to, const double* derivative, Index m, Index n, double distance,
-              Flow flow, double* difference) {
-    for (Index c = 0; c < m; ++c) difference[c] = to[c] - from[c];
-    double mapped = 0;  // |DH dx|^2
-    for (Index f = 0; f < n; ++f) {
-        const double change = dot(derivative + f * m, difference, m);
-        mapped += change * change;
+// dH from one point to another, |dx| = distance apart; `difference` is a buffer for dx.
+double length(FeaturePoints from, Index i, FeaturePoints to, Index j, double distance, Flow flow, double* difference) {
+    double change = 0;  // |dy|^2
+    if (from.derivatives.size() > 0) {
+        const Index m = from.points.cols(), n = from.derivatives.cols() / m;
+        for (Index c = 0; c < m; ++c) difference[c] = to.points(j, c) - from.points(i, c);
+        for (Index f = 0; f < n; ++f) {
+            const double dy = dot(from.derivatives.row(i).data() + f * m, difference, m);
+            change += dy * dy;
+        }
+    } else {
+        change = squared_distance(from.features.row(i).data(), to.features.row(j).data(), from.features.cols());
     }
-    if (flow.mixing == Mixing::lengths) return (1 - flow.tau) * distance + flow.tau * std::sqrt(mapped);
-    return std::sqrt((1 - flow.tau) * distance * distance + flow.tau * mapped);
+    if (flow.mixing == Mixing::lengths) return (1 - flow.tau) * distance + flow.tau * std::sqrt(change);
+    return std::sqrt((1 - flow.tau) * distance * distance + flow.tau * change);
 }
 
 }  // namespace
 
-void metric_neighbors(ConstMatrixView points, ConstMatrixView bases, ConstMatrixView derivatives,
-                      ConstIndexMatrixView candidates, ConstMatrixView distances, Flow flow, bool self,
-                      IndexMatrixView indices, MatrixView lengths, const Execution& execution) {
-    const Index m = points.cols(), n = derivatives.cols() / m;
+void metric_neighbors(FeaturePoints points, FeaturePoints bases, ConstIndexMatrixView candidates,
+                      ConstMatrixView distances, Flow flow, bool self, IndexMatrixView indices, MatrixView lengths,
+                      const Execution& execution) {
     struct Workspace {
         std::vector<double> difference;
         NearestWriter nearest;
     };
     parallel_for(
-        bases.rows(), 16, execution, [&] { return Workspace{std::vector<double>(m), {}}; },
+        candidates.rows(), 16, execution, [&] { return Workspace{std::vector<double>(points.points.cols()), {}}; },
         [&](Index begin, Index end, Workspace& w, Region& region) {
             for (Index i = begin; i < end; ++i) {
                 w.nearest.clear();
-                for (Index j = 0; j < candidates.cols(); ++j) {
-                    const Index point = candidates(i, j);
-                    w.nearest.offer(length(bases.row(i).data(), points.row(point).data(), derivatives.row(i).data(), m,
-                                           n, distances(i, j), flow, w.difference.data()),
-                                    static_cast<std::int32_t>(point));
+                for (Index c = 0; c < candidates.cols(); ++c) {
+                    const Index j = candidates(i, c);
+                    w.nearest.offer(length(bases, i, points, j, distances(i, c), flow, w.difference.data()),
+                                    static_cast<std::int32_t>(j));
                 }
                 w.nearest.write(indices.cols(), self ? i : -1, &indices(i, 0), &lengths(i, 0));
                 region.checkpoint();
@@ -49,22 +51,21 @@ void metric_neighbors(ConstMatrixView points, ConstMatrixView bases, ConstMatrix
         });
 }
 
-void reverse_lengths(ConstMatrixView points, ConstMatrixView bases, ConstMatrixView derivatives, Flow flow,
-                     SparseMatrix& distances, const Execution& execution) {
-    const Index m = points.cols(), n = derivatives.cols() / m;
+SparseMatrix reverse_metric_neighbors(FeaturePoints points, Reach pool, Reach reach, FeaturePoints bases,
+                                      ConstIndexMatrixView twins, Flow flow, const Execution& execution) {
+    const SparseMatrix found = reverse_neighbors(points.points, pool, bases.points, twins, execution);
     parallel_for(
-        bases.rows(), 16, execution, [&] { return std::vector<double>(m); },
+        found.n_rows, 16, execution, [&] { return std::vector<double>(points.points.cols()); },
         [&](Index begin, Index end, std::vector<double>& difference, Region& region) {
             for (Index i = begin; i < end; ++i) {
-                for (std::int64_t e = distances.row_start[i]; e < distances.row_start[i + 1]; ++e) {
-                    const Index point = distances.columns[e];
-                    distances.values[e] =
-                        length(points.row(point).data(), bases.row(i).data(), derivatives.row(point).data(), m, n,
-                               distances.values[e], flow, difference.data());
+                for (std::int64_t e = found.row_start[i]; e < found.row_start[i + 1]; ++e) {
+                    found.values[e] =
+                        length(points, found.columns[e], bases, i, found.values[e], flow, difference.data());
                 }
                 region.checkpoint();
             }
         });
+    return within_reach(found.view(), reach, twins, execution);
 }
 
 }  // namespace idm

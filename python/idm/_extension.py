@@ -17,7 +17,7 @@ _Array: TypeAlias = NDArray[np.float64]
 # Rows that are extended at a time, to bound the memory: each row's result depends on that row alone.
 _BATCH = 8192
 # A training point has a kernel sum of at least 1, of its own; below this sum a point is beyond the data.
-_LEAST_SUPPORT = 1e-6
+LEAST_SUPPORT = 1e-6
 
 
 class Reach(NamedTuple):
@@ -61,7 +61,7 @@ def extend(
             *found, row_start, columns, distances, coordinates.epsilon, weights, values, threads
         )
         result[rows] = extended * coordinates.scale[found.indices[:, 0], np.newaxis]
-        supported[rows] = support[:, 0] >= _LEAST_SUPPORT
+        supported[rows] = support[:, 0] >= LEAST_SUPPORT
     return result, supported
 
 

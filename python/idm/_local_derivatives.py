@@ -87,7 +87,7 @@ def local_derivatives(
         check_squares(found.distances, "queries")
         eps = eps[found.indices[:, 0]]
         _warn_far(found.distances[:, 0], eps)
-    result = _core.local_derivatives(
+    result, _ = _core.local_derivatives(
         points, values, bases, base_values, *found, eps.reshape(-1, 1), chosen, gamma, threads
     )
     if not np.isfinite(result).all():

@@ -18,10 +18,11 @@ enum class Derivative { affine, regression, correlation };
 
 // At each of Q base points (Q x m) with its k nearest points (indices and distances, Q x k) and a bandwidth
 // (Q x 1): the derivative of the features `values` (N x n), n x m numbers per row of `derivatives`.
-// `base_values` (Q x n) are the features of the base points; the affine method does not read them.
+// `base_values` (Q x n) are the features of the base points; the affine method does not read them, but estimates them:
+// `fitted` (Q x n) is the value of its regression at the base point, and for the other methods the base value.
 void local_derivatives(ConstMatrixView points, ConstMatrixView values, ConstMatrixView bases,
                        ConstMatrixView base_values, ConstIndexMatrixView indices, ConstMatrixView distances,
                        ConstMatrixView bandwidths, Derivative method, double gamma, MatrixView derivatives,
-                       const Execution& execution);
+                       MatrixView fitted, const Execution& execution);
 
 }  // namespace idm

@@ -57,12 +57,15 @@ def local_derivatives(
     method: str,
     regularization: float,
     n_threads: int,
-) -> _Array: ...
+) -> tuple[_Array, _Array]: ...
 def pair_distances(points: _Array, indices: _IndexArray, n_threads: int) -> _Array: ...
 def metric_neighbors(
     points: _Array,
+    derivatives: _Array | None,
+    features: _Array | None,
     bases: _Array | None,
-    derivatives: _Array,
+    base_derivatives: _Array | None,
+    base_features: _Array | None,
     candidates: _IndexArray,
     distances: _Array,
     tau: float,
@@ -70,6 +73,22 @@ def metric_neighbors(
     n_neighbors: int,
     n_threads: int,
 ) -> tuple[_IndexArray, _Array]: ...
+def reverse_metric_neighbors(
+    points: _Array,
+    derivatives: _Array | None,
+    features: _Array | None,
+    pool_radii: _Array,
+    pool_last: _IndexArray,
+    radii: _Array,
+    last: _IndexArray,
+    bases: _Array,
+    base_derivatives: _Array | None,
+    base_features: _Array | None,
+    twins: _IndexArray,
+    tau: float,
+    mixing: str,
+    n_threads: int,
+) -> tuple[_RowStart, _Columns, _Array]: ...
 def symmetric_kernel(
     indices: _IndexArray, distances: _Array, epsilon: float, exact: bool, n_threads: int
 ) -> tuple[_RowStart, _Columns, _Array]: ...
