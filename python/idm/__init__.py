@@ -8,6 +8,7 @@ from importlib.metadata import version as _version
 from idm import datasets, exceptions
 from idm._config import show_config
 from idm._diffusion_map import DiffusionMap
+from idm._iterated_diffusion_map import IteratedDiffusionMap
 from idm._local_derivatives import local_derivatives
 from idm._local_geometry import local_geometry
 from idm._neighbors import nearest_neighbors
@@ -18,6 +19,7 @@ __version__ = _version("iterated-diffusion-map")
 
 __all__ = [
     "DiffusionMap",
+    "IteratedDiffusionMap",
     "__version__",
     "datasets",
     "exceptions",

@@ -50,7 +50,7 @@ def extend(
     weights = coordinates.weights.reshape(-1, 1)
     result = np.empty((len(queries), values.shape[1]))
     supported = np.empty(len(queries), dtype=np.bool_)
-    for rows in _batches(len(queries)):
+    for rows in batches(len(queries)):
         batch = queries[rows]
         found = Neighbors(*_core.nearest_neighbors(points, batch, n_neighbors, threads))
         check_squares(found.distances, "X")
@@ -65,7 +65,8 @@ def extend(
     return result, supported
 
 
-def _batches(n: int) -> Iterator[slice]:
+def batches(n: int) -> Iterator[slice]:
+    """Slices of all rows that bound the memory of what is done with them."""
     for start in range(0, n, _BATCH):
         yield slice(start, min(n, start + _BATCH))
 

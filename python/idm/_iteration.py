@@ -20,6 +20,9 @@ _POOL = 5 / 3
 # "auto" diffusion time, in units of the mean squared length of the last neighbour: the map is isometric up to about
 # the square root of the time, and the neighbours of the next iteration have to lie within.
 _TIME = 0.25
+# The bandwidth in units of the largest squared length is at least this: features of few values collapse to few points,
+# whose distances are rounding errors then.
+_LEAST_EPSILON = 1e-16
 # Coordinates below this share of the largest are dropped.
 _NEGLIGIBLE = 1e-3
 
@@ -81,6 +84,7 @@ def fit_iteration(points: _Array, features: _Array, settings: Settings, threads:
     reaches = Reach.of(pool), Reach.of(neighbors)
     del pool
     epsilon = global_bandwidth(neighbors.distances, settings.n_neighbors_bandwidth)
+    epsilon = max(epsilon, _LEAST_EPSILON * float(np.max(neighbors.distances)) ** 2)
     time = settings.diffusion_time
     if time is None:
         time = _TIME * float(np.mean(neighbors.distances[:, -1] ** 2)) / epsilon
@@ -119,12 +123,15 @@ def fit_iteration(points: _Array, features: _Array, settings: Settings, threads:
 
 
 def extend_iteration(
-    fitted: Iteration, queries: _Array, query_features: _Array, threads: int
+    fitted: Iteration, queries: _Array, query_features: _Array, twins: NDArray[np.intp], threads: int
 ) -> tuple[_Array, NDArray[np.bool_]]:
-    """The coordinates (Q, M') of new points after this iteration, and whether the data support them."""
+    """The coordinates (Q, M') of new points after this iteration, and whether the data support them.
+
+    `twins` (Q, 1) are the data points that the queries coincide with, or -1. These get the coordinates of the data to the
+    bit, since the next iteration would take a rounding error for another point.
+    """
     settings, points, coordinates = fitted.settings, fitted.data.points, fitted.coordinates
     pool = Neighbors(*_core.nearest_neighbors(points, queries, fitted.pool_size, threads))
-    twins = twins_of(pool)
     if fitted.bandwidth is None:
         bases = FeaturePoints(queries, None, query_features)
     else:
@@ -139,12 +146,8 @@ def extend_iteration(
         *found, row_start, columns, lengths, coordinates.epsilon, weights, values, threads
     )
     extended *= coordinates.scale[pool.indices[:, 0], np.newaxis]
+    extended = np.where(twins >= 0, fitted.embedding[twins[:, 0]], extended)
     return extended, support[:, 0] >= LEAST_SUPPORT
-
-
-def twins_of(neighbors: Neighbors) -> NDArray[np.intp]:
-    """The data point (Q, 1) that each query coincides with, or -1."""
-    return np.where(neighbors.distances[:, :1] == 0, neighbors.indices[:, :1], -1)
 
 
 def _derivatives(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from idm import _core
 from idm._neighbors import Neighbors
 from idm._validation import as_bandwidths
-from idm.exceptions import OutlierWarning
+from idm.exceptions import CoincidentPointsError, OutlierWarning
 
 
 class Kernel(NamedTuple):
@@ -53,7 +53,7 @@ def global_bandwidth(distances: NDArray[np.float64], n_neighbors_bandwidth: int)
     squares = np.mean(distances[:, :k] ** 2, axis=1)
     epsilon = float(np.mean(squares))
     if not epsilon > 0:
-        raise ValueError(
+        raise CoincidentPointsError(
             f"X has no two points apart (by 1e-145 or more) among {k} neighbours; remove duplicates, raise "
             "n_neighbors, or rescale X"
         )

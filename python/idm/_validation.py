@@ -1,13 +1,15 @@
 """The one place that checks and converts arguments. Everything below it gets C-ordered float64."""
 
 import numbers
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
+
+_Array: TypeAlias = NDArray[np.float64]
 
 # Beyond this, differences and distances could exceed the largest float64.
 _LARGEST = 1e300
@@ -41,6 +43,16 @@ def estimator_points(estimator: BaseEstimator, X: ArrayLike, *, fit: bool) -> ND
     )
     _check_range(array, "X")
     return array.copy() if fit and np.may_share_memory(array, np.asarray(X)) else array
+
+
+def estimator_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
+    """The X and y of an estimator's fit, neither of them the caller's own arrays; y is (rows,) or (rows, features)."""
+    points, features = validate_data(
+        estimator, X, y, multi_output=True, y_numeric=True, dtype=np.float64, order="C", ensure_min_samples=2
+    )
+    _check_range(points, "X")
+    _check_range(features, "y")
+    return points.copy(), np.array(features, dtype=np.float64)
 
 
 def as_features(value: ArrayLike, name: str, *, n_rows: int) -> NDArray[np.float64]:

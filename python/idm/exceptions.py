@@ -25,5 +25,13 @@ class OutlierWarning(RuntimeWarning):
     """A few points far from all others dominate the bandwidth, so that the kernel sees no structure in the rest."""
 
 
+class ConstantFeatureWarning(RuntimeWarning):
+    """All rows have the same feature, so that there is nothing to find."""
+
+
+class CoincidentPointsError(ValueError):
+    """All neighbours of all points coincide with them, so that there is no bandwidth."""
+
+
 class EigenpairError(RuntimeError):
     """The eigenpairs of the kernel could not be computed to the accuracy that the method needs."""
