@@ -5,8 +5,8 @@ import pytest
 
 import idm
 from idm import _core
-from idm._coordinates import diffusion_coordinates
-from idm._kernel import global_bandwidth
+from idm._coordinates import _density, diffusion_coordinates
+from idm._kernel import Kernel, global_bandwidth
 from idm._neighbors import Neighbors
 from idm.exceptions import SpectrumWarning
 
@@ -84,7 +84,9 @@ def test_an_ellipse_with_the_metric_of_the_circle_has_its_eigenvalues(derivative
     else:
         DH = idm.local_derivatives(X, y, n_neighbors=50, regularization=1e-6)
     pool = idm.nearest_neighbors(X, 400)
-    neighbors = Neighbors(*_core.metric_neighbors(X, None, DH.reshape(3000, -1), *pool, 1.0, "metric", 200, 2))
+    neighbors = Neighbors(
+        *_core.metric_neighbors(X, DH.reshape(3000, -1), None, None, None, None, *pool, 1.0, "metric", 200, 2)
+    )
     found = coordinates(neighbors, 1e-4, 8, exact=False)
     np.testing.assert_allclose(found.eigenvalues, [-1, -1, -4, -4, -9, -9, -16, -16], rtol=0.02)
     # Without it, they are those of a circle as long as the ellipse is (13.36 instead of 2 pi).
@@ -117,9 +119,25 @@ def test_eigenvalues_that_are_not_positive_have_coordinates_0():
     assert embedding[:, ~zero].any(axis=0).all()
 
 
-def test_density_stays_finite_where_powers_overflow(rng):
-    X = rng.normal(size=(150, 100)) * 1e-6
-    neighbors = idm.nearest_neighbors(X, 60)
-    found = coordinates(neighbors, global_bandwidth(neighbors.distances, 10), 5)
-    assert np.isfinite(found.density).all()
-    assert np.isfinite(found.embedding(10.0)).all()
+def test_density_stays_finite_where_powers_overflow():
+    # (2 pi eps)^(-d/2) is 1e+345 here.
+    kernel = Kernel(np.array([0, 1, 2]), np.array([0, 1], np.int32), np.ones(2), np.array([1.0, 2.0]), np.ones(2))
+    found = _density(kernel, 1e-6, np.full(2, 135.0))
+    assert np.isfinite(found).all()
+    assert (found > 1e300).all()
+
+
+def test_a_long_time_does_not_underflow(rng):
+    neighbors = idm.nearest_neighbors(rng.normal(size=(300, 2)), 60)
+    found = coordinates(neighbors, 0.05, 5, diffusion_time=1e5, rescaling="isometric")
+    embedding = found.embedding(1e5)
+    assert np.isfinite(embedding).all()
+    assert embedding[:, 0].any()
+
+
+@pytest.mark.filterwarnings("ignore::idm.exceptions.DisconnectedGraphWarning")
+def test_the_scale_does_not_come_from_rounding_errors(rng):
+    # All near pairs have equal coordinates: two, for three clusters.
+    X = rng.normal(size=(300, 2)) + np.repeat(1e4 * np.arange(3)[:, np.newaxis], 100, axis=0)
+    found = coordinates(idm.nearest_neighbors(X, 40), 0.05, 2, rescaling="isometric")
+    assert 1e-3 < np.abs(found.embedding(10.0)).max() < 1e3

@@ -12,7 +12,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import idm
 from idm import DiffusionMap, _core
-from idm.exceptions import DisconnectedGraphWarning, ExtrapolationWarning, OutlierWarning
+from idm.exceptions import (
+    DisconnectedGraphWarning,
+    ExtrapolationWarning,
+    KernelCutWarning,
+    OutlierWarning,
+    SpectrumWarning,
+)
+
+# Of small k and of copies; what it says has a test of its own.
+pytestmark = pytest.mark.filterwarnings("ignore::idm.exceptions.KernelCutWarning")
 
 
 @parametrize_with_checks([DiffusionMap()])
@@ -131,7 +140,7 @@ def test_each_row_is_transformed_alone(torus):
 def test_rows_are_extended_in_batches(torus, monkeypatch):
     fitted = DiffusionMap(5, n_neighbors=50).fit(torus[:500])
     once = fitted.transform(torus)
-    monkeypatch.setattr("idm._extension._BATCH", 700)
+    monkeypatch.setattr("idm._extension._MOST_PAIRS", 700 * 500)
     np.testing.assert_array_equal(fitted.transform(torus), once)
 
 
@@ -175,6 +184,7 @@ def test_precomputed_neighbors_that_do_not_fit(torus):
         "itself first": (indices[:, ::-1], distances[:, ::-1]),
         "sorted along each row": (indices, np.column_stack([distances[:, :1], distances[:, :0:-1]])),
         "indices from 0 to 100 must be rows": (np.column_stack([indices[:, :-1], np.full(100, 100)]), distances),
+        "occurs twice": (np.column_stack([indices[:, :-1], indices[:, 1]]), distances),
         "same number": scipy.sparse.csr_matrix(np.triu(np.ones((100, 100)))),
     }
     for words, value in wrong.items():
@@ -214,6 +224,7 @@ def test_diffusion_distances_and_heat_spectrum(torus):
         ("eigen_solver", "other", "eigen_solver must be one of"),
         ("n_neighbors_bandwidth", 1, "n_neighbors_bandwidth must be at least 2"),
         ("n_jobs", 0, "n_jobs must not be 0"),
+        ("alpha", 3, "alpha must be finite and between -2 and 2"),
     ],
 )
 def test_wrong_parameters(torus, name, value, words):
@@ -263,6 +274,7 @@ def test_three_far_clusters(rng):
     with pytest.warns(DisconnectedGraphWarning, match="3 connected components, of 100, 100, 100 points"):
         fitted = DiffusionMap(5, n_neighbors=40).fit(X)
     np.testing.assert_array_equal(fitted.eigenvalues_[:2], 0)
+    assert np.abs(fitted.embedding_).max() < 1e6
     # Two coordinates, three values: the clusters.
     assert len(np.unique(fitted.eigenvectors_[:, :2].round(8), axis=0)) == 3
 
@@ -282,7 +294,10 @@ def test_copies(rng):
     X = np.vstack([np.repeat(rng.normal(size=(3, 2)), 60, axis=0), rng.normal(size=(120, 2))])
     fitted = DiffusionMap(6, n_neighbors=100).fit(X)
     assert np.isfinite(fitted.embedding_).all()
-    assert np.isfinite(fitted.transform(X)).all()
+    # Copies get the coordinates of the first of them.
+    first = [0] * 60 + [60] * 60 + [120] * 60 + list(range(180, 300))
+    expected = fitted.embedding_[first]
+    np.testing.assert_allclose(fitted.transform(X), expected, atol=1e-8 * np.abs(expected).max())
     fitted = DiffusionMap(6, n_neighbors=20).fit(X)  # fewer than there are copies
     assert np.isfinite(fitted.embedding_).all()
 
@@ -330,3 +345,36 @@ def test_a_query_that_is_not_finite_or_too_narrow(torus):
         fitted.transform([[0.0, 0.0]])
     with pytest.raises(ValueError, match="overflow"):
         fitted.transform([[1e200, 0.0, 0.0]])
+
+
+def test_masked_values_are_refused(torus):
+    X = np.ma.masked_array(torus[:300], mask=torus[:300] > 2)
+    with pytest.raises(ValueError, match="X has masked values"):
+        DiffusionMap(3).fit(X)
+
+
+def test_no_time_has_a_formula_of_zeros(torus):
+    with pytest.raises(ValueError, match="diffusion_time=0 makes all coordinates 0 with rescaling='global'"):
+        DiffusionMap(3, diffusion_time=0.0, rescaling="global").fit(torus[:300])
+
+
+def test_a_kernel_that_is_cut_is_told(rng):
+    X = rng.normal(size=(1500, 6))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    with pytest.warns(KernelCutWarning, match=r"still 0\.\d+ of its peak at the last of 100 neighbours"):
+        DiffusionMap(3, n_neighbors=100).fit(X)
+
+
+def test_an_epsilon_at_which_nothing_is_seen_is_told(torus):
+    with pytest.warns(SpectrumWarning, match="5 of 5 eigenvalues"):
+        DiffusionMap(5, epsilon=1e20, n_neighbors=300).fit(torus[:300])
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(torus):
+    fitted = DiffusionMap(4, n_neighbors=50).fit(torus[:300])
+    before = fitted.transform(torus[:9])
+    with pytest.raises(ValueError, match="no two points apart"):
+        fitted.fit(np.ones((300, 3)))
+    np.testing.assert_array_equal(fitted.transform(torus[:9]), before)
+    fitted.set_params(diffusion_time=-3.0)
+    np.testing.assert_array_equal(fitted.transform(torus[:9]), before)

@@ -70,13 +70,28 @@ def test_identical_far_clusters_have_every_eigenvalue_three_times(rng, solver):
     with pytest.warns(DisconnectedGraphWarning, match="3 connected components, of 400, 400, 400 points; the first 2"):
         values, vectors = leading_eigenpairs(kernel, 30, 2, solver=solver)
     np.testing.assert_array_equal(values[:3], 1)
-    if solver == "arpack":  # a single vector sees each multiple eigenvalue by rounding errors only
-        return
     np.testing.assert_allclose(values[0::3], values[2::3], atol=1e-10)
     assert (np.diff(values[0::3]) < -1e-4).all()
     # The first three are constant, times Dh, on each cluster.
     functions = (vectors[:, :3] / kernel.Dh[:, np.newaxis]).reshape(3, 400, 3)
     assert np.ptp(functions, axis=1).max() < 1e-10 * np.abs(functions).max()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_more_copies_of_an_eigenvalue_than_a_block_has_vectors(solver):
+    # The corners of a cube in ten dimensions: ten times, then 45 times.
+    corners = np.stack(np.meshgrid(*[[0.0, 1.0]] * 10), axis=-1).reshape(-1, 10)
+    values, _ = leading_eigenpairs(make_kernel(corners, 1024), 30, 2, solver=solver)
+    np.testing.assert_allclose(values[1:11], values[1], atol=1e-10)
+    np.testing.assert_allclose(values[11:], values[1] ** 2, atol=1e-10)
+
+
+@pytest.mark.parametrize(("n", "n_pairs"), [(3, 2), (6, 3), (30, 6), (70, 30), (120, 119)])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_few_points(rng, n, n_pairs, solver):
+    kernel = make_kernel(rng.normal(size=(n, 2)), n)
+    values, _ = leading_eigenpairs(kernel, n_pairs, 1, solver=solver)
+    np.testing.assert_allclose(values, np.sort(scipy.linalg.eigvalsh(dense(kernel)))[::-1][:n_pairs], atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::idm.exceptions.DisconnectedGraphWarning")
@@ -97,6 +112,18 @@ def test_repeats_to_the_bit_for_all_threads(rng, solver):
             again = leading_eigenpairs(kernel, 20, n_threads, solver=solver)
         np.testing.assert_array_equal(first.values, again.values)
         np.testing.assert_array_equal(first.vectors, again.vectors)
+
+
+def test_repeats_to_the_bit_in_another_thread(rng):
+    kernel = make_kernel(rng.normal(size=(900, 2)), 50)
+    first, others = leading_eigenpairs(kernel, 20, 1), []
+    workers = [threading.Thread(target=lambda: others.append(leading_eigenpairs(kernel, 20, 1))) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for other in others:
+        np.testing.assert_array_equal(first.vectors, other.vectors)
 
 
 def test_signs_are_fixed(rng):
@@ -133,6 +160,7 @@ def test_failure_says_how_many_converged(rng, solver, monkeypatch):
     attempts = []
     monkeypatch.setattr(_spectrum, "_MOST_RESTARTS", 0)
     monkeypatch.setattr(_spectrum, "_SPARE", 60)
+    monkeypatch.setattr(_spectrum, "_DENSE_AFTER_ALL", 0)
     eigsh = scipy.sparse.linalg.eigsh
 
     def few_iterations(*args, **kwargs):

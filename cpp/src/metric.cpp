@@ -1,6 +1,7 @@
 #include "idm/metric.hpp"
 
 #include <cmath>
+#include <stdexcept>
 #include <vector>
 
 #include "selection.hpp"
@@ -42,8 +43,9 @@ void metric_neighbors(FeaturePoints points, FeaturePoints bases, ConstIndexMatri
                 w.nearest.clear();
                 for (Index c = 0; c < candidates.cols(); ++c) {
                     const Index j = candidates(i, c);
-                    w.nearest.offer(length(bases, i, points, j, distances(i, c), flow, w.difference.data()),
-                                    static_cast<std::int32_t>(j));
+                    const double dh = length(bases, i, points, j, distances(i, c), flow, w.difference.data());
+                    if (!(dh < 1e300)) throw std::invalid_argument("lengths of the flow overflow; rescale X and y");
+                    w.nearest.offer(dh, static_cast<std::int32_t>(j));
                 }
                 w.nearest.write(indices.cols(), self ? i : -1, &indices(i, 0), &lengths(i, 0));
                 region.checkpoint();

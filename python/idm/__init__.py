@@ -11,6 +11,7 @@ from idm._diffusion_map import DiffusionMap
 from idm._iterated_diffusion_map import IteratedDiffusionMap
 from idm._local_derivatives import local_derivatives
 from idm._local_geometry import local_geometry
+from idm._local_kernel_map import LocalKernelMap
 from idm._neighbors import nearest_neighbors
 from idm._scaling_laws import scaling_laws
 from idm._tangent_spaces import tangent_spaces
@@ -20,6 +21,7 @@ __version__ = _version("iterated-diffusion-map")
 __all__ = [
     "DiffusionMap",
     "IteratedDiffusionMap",
+    "LocalKernelMap",
     "__version__",
     "datasets",
     "exceptions",

@@ -16,6 +16,10 @@ Rescaling: TypeAlias = Literal["isometric", "global", "local"]
 _Array: TypeAlias = NDArray[np.float64]
 
 
+# Eigenvalues of the kernel below this are rounding errors of 0.
+_LEAST_XI = 1e-13
+
+
 class Coordinates(NamedTuple):
     """A diffusion map of N points with M coordinates, and what its extension to new points needs."""
 
@@ -23,6 +27,7 @@ class Coordinates(NamedTuple):
     xi: _Array  # (M,), the eigenvalues of the kernel after the first, which is 1
     functions: _Array  # (N, M), the eigenfunctions phi
     scale: _Array  # (N,), what the coordinates exp(lambda s) phi are multiplied by
+    reference: float  # xi_1 for "isometric", which puts its power into the scale before it underflows; else 1
     weights: _Array  # (N,), D^-alpha
     dimension: _Array  # (N,)
     density: _Array  # (N,)
@@ -30,12 +35,14 @@ class Coordinates(NamedTuple):
     @property
     def eigenvalues(self) -> _Array:
         """Of the Laplacian: lambda = 2 log(xi) / eps, since exp(-d^2 / (2 eps)) is the heat kernel at time eps / 2."""
-        return np.log(self.xi, out=np.full_like(self.xi, -np.inf), where=self.xi > 0) * (2 / self.epsilon)
+        logarithms = np.log(self.xi, out=np.full_like(self.xi, -np.inf), where=self.xi > _LEAST_XI)
+        return logarithms * (2 / self.epsilon)
 
     def heat(self, diffusion_time: float, *, per_step: float = 0) -> _Array:
-        """exp(lambda s) / xi^per_step = xi^(2 s / eps - per_step) with s in units of eps; 0 where xi <= 0."""
-        xi = np.where(self.xi > 0, self.xi, 1.0)
-        return np.where(self.xi > 0, xi ** (2 * diffusion_time - per_step), 0.0)
+        """(xi / reference)^(2 s / eps) / xi^per_step, with s in units of eps; 0 where xi is not positive."""
+        positive = self.xi > _LEAST_XI
+        xi = np.where(positive, self.xi, 1.0)
+        return np.where(positive, (xi / self.reference) ** (2 * diffusion_time) / xi**per_step, 0.0)
 
     def embedding(self, diffusion_time: float) -> _Array:
         """(N, M), the rescaled diffusion coordinates of the points."""
@@ -77,11 +84,12 @@ def diffusion_coordinates(
         values[1:],
         np.ascontiguousarray(vectors[:, 1:]),
         np.ones(n),
+        max(float(values[1]), _LEAST_XI) if rescaling == "isometric" else 1.0,
         kernel.D**-alpha,
         dimension,
         density,
     )
-    n_zero = np.count_nonzero(result.xi <= 0)
+    n_zero = np.count_nonzero(result.xi <= _LEAST_XI)
     if n_zero:
         warnings.warn(
             f"{n_zero} of {n_components} eigenvalues of the kernel are not positive (a kernel cut at n_neighbors may "
@@ -89,7 +97,7 @@ def diffusion_coordinates(
             SpectrumWarning,
             stacklevel=4,
         )
-    if rescaling == "isometric":
+    if rescaling == "isometric":  # the scale belongs to the power that `reference` divides by
         scale = np.full(n, _isometric_scale(result.embedding(diffusion_time), near, threads))
     else:
         s = diffusion_time * epsilon
@@ -105,8 +113,14 @@ def _density(kernel: Kernel, epsilon: float, dimension: _Array) -> _Array:
 
 
 def _isometric_scale(embedding: _Array, near: Neighbors, threads: int) -> float:
-    """1 over the median of |Phi_i - Phi_j| / d(i, j) over near pairs that are apart."""
+    """1 over the median of |Phi_i - Phi_j| / d(i, j) over near pairs that are apart.
+
+    Pairs that the coordinates hardly tell apart, as within the components of a graph where they are constant, say nothing;
+    if all are such, the coordinates keep the scale that the eigenfunctions have.
+    """
     mapped = _core.pair_distances(embedding, near.indices, threads)
-    apart = near.distances > 0
-    ratio = float(np.median(mapped[apart] / near.distances[apart])) if apart.any() else 0.0
-    return 1 / ratio if ratio > 0 else 1.0
+    told_apart = (near.distances > 0) & (mapped > 1e-9 * np.abs(embedding).max())
+    if not told_apart.any():
+        return 1.0
+    ratios = mapped[told_apart] / near.distances[told_apart]
+    return 1 / float(np.median(ratios[ratios > 1e-3 * np.quantile(ratios, 0.99)]))

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from idm import _core
 from idm._coordinates import Rescaling, diffusion_coordinates
 from idm._extension import Reach, extend, warn_unsupported
-from idm._kernel import global_bandwidth
+from idm._kernel import global_bandwidth, warn_if_cut
 from idm._neighbors import Neighbors, as_neighbors, check_squares, refined
 from idm._spectrum import EigenSolver
 from idm._threads import n_threads
@@ -46,7 +46,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         `n_neighbors` are used for epsilon.
     eigen_solver : {"auto", "block", "arpack", "dense"}
         "block" is a block Lanczos method, "arpack" SciPy's `eigsh`, "dense" makes an N x N matrix. "auto" takes
-        "dense" up to 500 points and "block" beyond. For 10,000 points with 500 neighbours, "block" is 1.6 (11 pairs) to
+        "dense" up to 500 points or twice the coordinates, and "block" beyond. For 10,000 points with 500 neighbours, "block" is 1.6 (11 pairs) to
         4 times (251 pairs) as fast as "arpack"; with 64 neighbours and 10 coordinates "arpack" is the faster one.
     precomputed_knn : pair of arrays or sparse matrix, optional
         The neighbours of the rows of X, instead of a search: indices and distances of shape (N, k), each point itself
@@ -114,8 +114,12 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         n = len(points)
         n_components = min(as_integer(self.n_components, "n_components", low=1), n - 1)
         k = min(as_integer(self.n_neighbors, "n_neighbors", low=2), n)
-        alpha = as_real(self.alpha, "alpha", low=-10, high=10)
+        alpha = as_real(self.alpha, "alpha", low=-2, high=2)
         time = as_real(self.diffusion_time, "diffusion_time", low=0)
+        if time == 0 and self.rescaling != "isometric":
+            raise ValueError(
+                f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
+            )
         rescaling = as_choice(self.rescaling, "rescaling", ("isometric", "global", "local"))
         solver = as_choice(self.eigen_solver, "eigen_solver", ("auto", "block", "arpack", "dense"))
         n_bandwidth = as_integer(self.n_neighbors_bandwidth, "n_neighbors_bandwidth", low=2)
@@ -132,14 +136,14 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         else:
             neighbors = as_neighbors(self.precomputed_knn, "precomputed_knn", n)
         check_squares(neighbors.distances, "X")
-        self._euclidean = True
+        euclidean = True
         if not exact:
-            neighbors, self._euclidean = refined(points, neighbors, threads)
+            neighbors, euclidean = refined(points, neighbors, threads)
         if epsilon is None:
             epsilon = global_bandwidth(neighbors.distances, n_bandwidth)
-        self._reach = Reach.of(neighbors)
-        self._n_neighbors = neighbors.indices.shape[1]
-        self._coordinates = diffusion_coordinates(
+        warn_if_cut(neighbors.distances, epsilon, n)
+        reach, k = Reach.of(neighbors), neighbors.indices.shape[1]
+        coordinates = diffusion_coordinates(
             neighbors,
             epsilon,
             n_components,
@@ -151,12 +155,13 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             eigen_solver=solver,
             exact=exact,
         )
-        self._points = points
-        self.embedding_ = self._coordinates.embedding(time)
-        self.eigenvalues_ = self._coordinates.eigenvalues
-        self.eigenvectors_ = self._coordinates.functions
-        self.density_ = self._coordinates.density
-        self.dimension_ = float(np.mean(self._coordinates.dimension))
+        self._points, self._reach, self._n_neighbors, self._euclidean = points, reach, k, euclidean
+        self._coordinates, self._diffusion_time = coordinates, time
+        self.embedding_ = coordinates.embedding(time)
+        self.eigenvalues_ = coordinates.eigenvalues
+        self.eigenvectors_ = coordinates.functions
+        self.density_ = coordinates.density
+        self.dimension_ = float(np.mean(coordinates.dimension))
         self.epsilon_ = epsilon
         self._n_features_out = n_components
         return self
@@ -168,7 +173,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """The coordinates of new points; those of a training point are its row of `embedding_`.
 
-        Each row's result depends on that row alone, to the bit. Rows far from all training data get the coordinates of
+        (Of repeated rows, that of the first: where a point has neighbours at the distance of the last, copies of it with a
+        larger index may not count.) Each row's result depends on that row alone, to the bit. Rows far from all training data get the coordinates of
         the nearest data and an `ExtrapolationWarning`; `supported` tells which they are.
         """
         extended, supported = self._extend(X)
@@ -192,7 +198,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self._reach,
             self._n_neighbors,
             self._coordinates,
-            float(self.diffusion_time),
+            self._diffusion_time,
             queries,
             n_threads(self.n_jobs),
         )
@@ -206,5 +212,5 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def heat_spectrum(self, diffusion_time: float | None = None) -> NDArray[np.float64]:
         """The weights exp(lambda s) of the coordinates, with s in units of epsilon; by default that of the fit."""
         check_is_fitted(self)
-        time = self.diffusion_time if diffusion_time is None else diffusion_time
-        return self._coordinates.heat(as_real(time, "diffusion_time", low=0))
+        time = self._diffusion_time if diffusion_time is None else as_real(diffusion_time, "diffusion_time", low=0)
+        return self._coordinates._replace(reference=1.0).heat(time)

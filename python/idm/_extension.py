@@ -14,8 +14,9 @@ from idm.exceptions import ExtrapolationWarning
 
 _Array: TypeAlias = NDArray[np.float64]
 
-# Rows that are extended at a time, to bound the memory: each row's result depends on that row alone.
-_BATCH = 8192
+# Pairs of new points and data that are handled at a time, at most, to bound the memory: each row's result depends on that
+# row alone.
+_MOST_PAIRS = 50_000_000
 # A training point has a kernel sum of at least 1, of its own; below this sum a point is beyond the data.
 LEAST_SUPPORT = 1e-6
 
@@ -50,7 +51,7 @@ def extend(
     weights = coordinates.weights.reshape(-1, 1)
     result = np.empty((len(queries), values.shape[1]))
     supported = np.empty(len(queries), dtype=np.bool_)
-    for rows in batches(len(queries)):
+    for rows in batches(len(queries), len(points)):
         batch = queries[rows]
         found = Neighbors(*_core.nearest_neighbors(points, batch, n_neighbors, threads))
         check_squares(found.distances, "X")
@@ -65,10 +66,11 @@ def extend(
     return result, supported
 
 
-def batches(n: int) -> Iterator[slice]:
+def batches(n_rows: int, n_data: int) -> Iterator[slice]:
     """Slices of all rows that bound the memory of what is done with them."""
-    for start in range(0, n, _BATCH):
-        yield slice(start, min(n, start + _BATCH))
+    size = min(8192, max(64, _MOST_PAIRS // n_data))
+    for start in range(0, n_rows, size):
+        yield slice(start, min(n_rows, start + size))
 
 
 def warn_unsupported(supported: NDArray[np.bool_]) -> None:

@@ -304,7 +304,7 @@ class IteratedDiffusionMap(
         threads = n_threads(self.n_jobs)
         result = np.empty((len(queries), self.embedding_.shape[1]))
         supported = np.ones(len(queries), dtype=np.bool_)
-        for rows in batches(len(queries)):
+        for rows in batches(len(queries), len(self._estimate.points)):
             current = queries[rows]
             features, twins = self._features_at(current, threads)
             for fitted in self._iterations:
@@ -333,9 +333,7 @@ class IteratedDiffusionMap(
             n_components=as_integer(self.n_components, "n_components", low=1),
             n_neighbors=as_integer(self.n_neighbors, "n_neighbors", low=2),
             n_neighbors_bandwidth=as_integer(self.n_neighbors_bandwidth, "n_neighbors_bandwidth", low=2),
-            flow=Flow(
-                as_real(self.tau, "tau", low=0, high=1), as_choice(self.mixing, "mixing", ("lengths", "metric"))
-            ),
+            flow=Flow(as_real(self.tau, "tau", low=0, high=1), as_choice(self.mixing, "mixing", ("lengths", "metric"))),
             feature_change=as_choice(self.feature_change, "feature_change", ("difference", "derivative")),
             bandwidth=as_choice(self.bandwidth, "bandwidth", ("d1", "svd")),
             derivative=as_choice(self.derivative, "derivative", ("affine", "regression", "correlation")),

@@ -142,17 +142,13 @@ def extend_iteration(
     )
     values = coordinates.functions * coordinates.heat(fitted.diffusion_time, per_step=1)
     weights = coordinates.weights.reshape(-1, 1)
-    extended, support = _core.extend(
-        *found, row_start, columns, lengths, coordinates.epsilon, weights, values, threads
-    )
+    extended, support = _core.extend(*found, row_start, columns, lengths, coordinates.epsilon, weights, values, threads)
     extended *= coordinates.scale[pool.indices[:, 0], np.newaxis]
     extended = np.where(twins >= 0, fitted.embedding[twins[:, 0]], extended)
     return extended, support[:, 0] >= LEAST_SUPPORT
 
 
-def _derivatives(
-    fitted: Iteration, queries: _Array, pool: Neighbors, twins: NDArray[np.intp], threads: int
-) -> _Array:
+def _derivatives(fitted: Iteration, queries: _Array, pool: Neighbors, twins: NDArray[np.intp], threads: int) -> _Array:
     """DH at new points, with the bandwidth of the nearest data point; where they coincide with one, its own DH."""
     assert fitted.bandwidth is not None and fitted.data.derivatives is not None
     near = Neighbors(pool.indices[:, : fitted.n_neighbors].copy(), pool.distances[:, : fitted.n_neighbors].copy())

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from idm import _core
 from idm._neighbors import Neighbors
 from idm._validation import as_bandwidths
-from idm.exceptions import CoincidentPointsError, OutlierWarning
+from idm.exceptions import CoincidentPointsError, KernelCutWarning, OutlierWarning
 
 
 class Kernel(NamedTuple):
@@ -54,8 +54,8 @@ def global_bandwidth(distances: NDArray[np.float64], n_neighbors_bandwidth: int)
     epsilon = float(np.mean(squares))
     if not epsilon > 0:
         raise CoincidentPointsError(
-            f"X has no two points apart (by 1e-145 or more) among {k} neighbours; remove duplicates, raise "
-            "n_neighbors, or rescale X"
+            f"X has no two points apart (by 1e-145 or more) among {k} neighbours (at most a quarter of n_neighbors); "
+            "remove duplicates, raise n_neighbors, set epsilon, or rescale X"
         )
     typical = np.median(squares[squares > 0])
     if epsilon > 100 * typical:
@@ -67,6 +67,19 @@ def global_bandwidth(distances: NDArray[np.float64], n_neighbors_bandwidth: int)
             stacklevel=4,
         )
     return float(as_bandwidths(epsilon, "the mean of squared distances", n_rows=1)[0])
+
+
+def warn_if_cut(distances: NDArray[np.float64], epsilon: float, n_rows: int) -> None:
+    """Say so if the kernel has not decayed where the neighbours end, unless all points are neighbours."""
+    at_the_cut = float(np.median(np.exp(-(distances[:, -1] ** 2) / (2 * epsilon))))
+    if at_the_cut > 0.1 and distances.shape[1] < n_rows:
+        warnings.warn(
+            f"the kernel is still {at_the_cut:.2g} of its peak at the last of {distances.shape[1]} neighbours, so that "
+            "eigenvalues, dimension and density depend on where it is cut; raise n_neighbors, or lower "
+            "n_neighbors_bandwidth or epsilon",
+            KernelCutWarning,
+            stacklevel=3,
+        )
 
 
 def normalized_kernel(neighbors: Neighbors, epsilon: float, alpha: float, exact: bool, threads: int) -> Kernel:

@@ -106,6 +106,8 @@ def as_neighbors(value: Any, name: str, n_rows: int) -> Neighbors:
         raise ValueError(
             f"{name}: indices from {indices.min()} to {indices.max()} must be rows of the points, which are {n_rows}"
         )
+    if (np.diff(np.sort(indices, axis=1), axis=1) == 0).any():
+        raise ValueError(f"{name} has rows in which a point occurs twice")
     return Neighbors(np.ascontiguousarray(indices, dtype=np.intp), np.ascontiguousarray(distances, dtype=np.float64))
 
 
@@ -116,7 +118,7 @@ def refined(points: NDArray[np.float64], neighbors: Neighbors, threads: int) -> 
     than single precision explains, because they are not Euclidean.
     """
     distances = _core.pair_distances(points, neighbors.indices, threads)
-    if not np.allclose(distances, neighbors.distances, rtol=1e-3, atol=1e-4 * distances.max()):
+    if not (np.abs(distances - neighbors.distances) <= 1e-3 * distances + 1e-4 * distances[:, -1:]).all():
         return neighbors, False
     distances[:, 0] = -1  # the point itself stays first
     order = np.lexsort((neighbors.indices, distances), axis=1)

@@ -23,8 +23,12 @@ TOLERANCE = 1e-9
 # Up to this many points a dense matrix is as fast, and cannot fail to converge.
 _DENSE = 500
 _BLOCK = 8
+# Steps after which a search for missed eigenvalues gives up.
+_PROBE = 6
 _SPARE = 400  # vectors in the basis beyond two per pair
-_MOST_RESTARTS = 40
+_MOST_RESTARTS = 15
+# Up to this many points a dense matrix is the last resort.
+_DENSE_AFTER_ALL = 5000
 
 
 class Eigenpairs(NamedTuple):
@@ -90,18 +94,22 @@ def _solve(kernel: Kernel, known: _Array, n_pairs: int, threads: int, solver: st
     n = kernel.n_rows
     if solver == "auto":
         solver = "dense" if n <= max(_DENSE, 2 * n_pairs) else "block"
-    if solver == "dense" or n_pairs >= n - known.shape[1]:
-        attempts: list[Callable[[], Eigenpairs]] = [lambda: _dense(kernel, known, n_pairs)]
+    dense = functools.partial(_dense, kernel, known, n_pairs)
+    # A Krylov space needs room beyond the pairs that are wanted.
+    if solver == "dense" or n - known.shape[1] < n_pairs + 8 * _BLOCK:
+        attempts: list[Callable[[], Eigenpairs]] = [dense]
     else:
         one = _arpack if solver == "arpack" else _block_lanczos
         attempts = [
             functools.partial(one, kernel, known, n_pairs, enlarged, seed, threads, tolerance)
             for enlarged, seed in ((1, 0), (2, 0), (2, 1))
-        ]
+        ] + ([dense] if n <= _DENSE_AFTER_ALL else [])
     n_converged = 0
     for attempt in attempts:
         try:
             found = attempt()
+            if attempt is not dense:
+                found = _with_missed_copies(kernel, known, found, threads, tolerance)
         except _NotConverged as failure:
             n_converged = max(n_converged, failure.n_converged)
             continue
@@ -115,6 +123,26 @@ def _solve(kernel: Kernel, known: _Array, n_pairs: int, threads: int, solver: st
         f"only {n_converged} of {n_pairs} eigenpairs of the kernel converged ({n} points, solver {solver!r}); its "
         "eigenvalues are too close to each other: raise epsilon, lower n_components, or use eigen_solver='dense'"
     )
+
+
+def _with_missed_copies(kernel: Kernel, known: _Array, found: Eigenpairs, threads: int, tolerance: float) -> Eigenpairs:
+    """The leading pairs after a search for eigenvalues with more copies than a Krylov space of few vectors sees.
+
+    A few steps from a random block that is orthogonal to all vectors found show whether a larger eigenvalue is left.
+    """
+    n_pairs = len(found.values)
+    while True:
+        outside = np.column_stack([known, found.vectors])
+        if kernel.n_rows - outside.shape[1] < 8 * _BLOCK:
+            return found
+        try:
+            more = _block_lanczos(kernel, outside, _BLOCK, 1, 2, threads, tolerance, above=float(found.values[-1]))
+        except _NotConverged:
+            return found
+        values = np.append(found.values, more.values)
+        order = np.argsort(-values, kind="stable")[:n_pairs]
+        vectors = np.column_stack([found.vectors, more.vectors])
+        found = Eigenpairs(values[order], np.ascontiguousarray(vectors[:, order]))
 
 
 def _with_sign(vectors: _Array) -> _Array:
@@ -164,9 +192,18 @@ def _arpack(
 
 
 def _block_lanczos(
-    kernel: Kernel, known: _Array, n_pairs: int, enlarged: int, seed: int, threads: int, tolerance: float
+    kernel: Kernel,
+    known: _Array,
+    n_pairs: int,
+    enlarged: int,
+    seed: int,
+    threads: int,
+    tolerance: float,
+    above: float | None = None,
 ) -> Eigenpairs:
     """Thick-restart block Lanczos with full orthogonalisation.
+
+    With `above`, it gives up (_NotConverged) unless a Ritz value exceeds that after a few steps.
 
     The basis V = [known, kept, blocks] and the projection T of Khat on [kept, blocks] obey Khat V = V T + Q R, with Q
     the next block: the residual of a Ritz vector V y is \\|R y_last\\|, where y_last belongs to the last block.
@@ -193,6 +230,9 @@ def _block_lanczos(
         d += b
         previous, (Q, R) = Q, _orthonormal(W, V, c + d, threads)
         full = d + b > most
+        if above is not None and d == _PROBE * b:
+            if scipy.linalg.eigvalsh(T[:d, :d], check_finite=False)[-1] <= above + tolerance:
+                raise _NotConverged(0)
         if d < check and not full:
             continue
         values, Y = scipy.linalg.eigh(T[:d, :d], check_finite=False, driver="evd")

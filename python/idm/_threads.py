@@ -49,28 +49,14 @@ def _warn_forked(_pid: int) -> None:
     )
 
 
-_blas_lock = threading.Lock()
-_blas_users = 0
-_blas_limit: threadpool_limits | None = None
+_blas = threading.Lock()
 
 
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
     """BLAS on one thread, so that results repeat to the bit for every number of threads.
 
-    The limit belongs to the process. The first Python thread to come sets it and the last to go takes it back; if each
-    did both for itself, the one that came second would restore the limit of the first.
+    The limit belongs to the process, and threadpoolctl lets one Python thread set it at a time: others wait here.
     """
-    global _blas_users, _blas_limit
-    with _blas_lock:
-        if _blas_users == 0:
-            _blas_limit = threadpool_limits(1, user_api="blas")
-        _blas_users += 1
-    try:
+    with _blas, threadpool_limits(1, user_api="blas"):
         yield
-    finally:
-        with _blas_lock:
-            _blas_users -= 1
-            if _blas_users == 0 and _blas_limit is not None:
-                _blas_limit.restore_original_limits()
-                _blas_limit = None

@@ -13,6 +13,8 @@ _Array: TypeAlias = NDArray[np.float64]
 
 # Beyond this, differences and distances could exceed the largest float64.
 _LARGEST = 1e300
+# Of features, whose squared differences are added to those of points.
+_LARGEST_SPREAD = 1e140
 # Squares of the distances that steps accept.
 _BANDWIDTHS = (1e-290, 1e290)
 
@@ -38,6 +40,7 @@ def estimator_points(estimator: BaseEstimator, X: ArrayLike, *, fit: bool) -> ND
 
     Two rows are needed to fit. The array is never the caller's own then, who may change that later.
     """
+    _check_masks(X, "X")
     array: NDArray[np.float64] = validate_data(
         estimator, X, reset=fit, dtype=np.float64, order="C", ensure_min_samples=2 if fit else 1
     )
@@ -47,11 +50,16 @@ def estimator_points(estimator: BaseEstimator, X: ArrayLike, *, fit: bool) -> ND
 
 def estimator_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
     """The X and y of an estimator's fit, neither of them the caller's own arrays; y is (rows,) or (rows, features)."""
+    _check_masks(X, "X")
+    _check_masks(y, "y")
     points, features = validate_data(
         estimator, X, y, multi_output=True, y_numeric=True, dtype=np.float64, order="C", ensure_min_samples=2
     )
     _check_range(points, "X")
     _check_range(features, "y")
+    spread = np.ptp(features, axis=0).max()
+    if spread > _LARGEST_SPREAD:
+        raise ValueError(f"y has values {spread:.3g} apart, whose squares overflow; rescale it")
     return points.copy(), np.array(features, dtype=np.float64)
 
 
@@ -120,8 +128,7 @@ def as_float(value: ArrayLike, name: str) -> NDArray[np.float64]:
     """`value` as float64 in C order, of any shape; what does not hold numbers is refused."""
     if scipy.sparse.issparse(value):
         raise TypeError(f"{name} is a sparse matrix; distances need a dense one: pass {name}.toarray()")
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise ValueError(f"{name} has masked values; drop those rows or fill them with {name}.filled(...)")
+    _check_masks(value, name)
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -135,6 +142,11 @@ def as_float(value: ArrayLike, name: str) -> NDArray[np.float64]:
             return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{name} has dtype {array.dtype} and is not numeric: {error}") from error
+
+
+def _check_masks(value: ArrayLike, name: str) -> None:
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(f"{name} has masked values; drop those rows or fill them with {name}.filled(...)")
 
 
 def _check_range(array: NDArray[np.float64], name: str) -> None:

@@ -21,6 +21,10 @@ class SpectrumWarning(RuntimeWarning):
     """Some eigenvalues of the kernel are not positive, and their coordinates are 0."""
 
 
+class KernelCutWarning(RuntimeWarning):
+    """The kernel has not decayed where the neighbours end, so that the result depends on their number."""
+
+
 class OutlierWarning(RuntimeWarning):
     """A few points far from all others dominate the bandwidth, so that the kernel sees no structure in the rest."""
 

@@ -1,0 +1,152 @@
+"""A diffeomorphism given by pairs, represented by a linear map between eigenfunctions (section 2.2)."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from idm import _core
+from idm._coordinates import diffusion_coordinates
+from idm._extension import batches, warn_unsupported
+from idm._iteration import Settings, extend_iteration, fit_iteration
+from idm._kernel import global_bandwidth
+from idm._local_geometry import Tuning
+from idm._metric import Flow
+from idm._neighbors import Neighbors, check_squares
+from idm._threads import n_threads
+from idm._validation import as_choice, as_integer, as_real, estimator_data, estimator_points
+
+_Array: TypeAlias = NDArray[np.float64]
+
+
+class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Represent a smooth, invertible map y = H(x) by a linear map between eigenfunctions.
+
+    The kernel exp(-|DH dx|^2 / (2 eps)) on X sees the geometry of Y (Theorem 2.1), so that its eigenvalues are those of a
+    plain diffusion map of Y, and its eigenfunctions agree with those of Y up to an orthogonal map.
+
+    Parameters
+    ----------
+    n_components : int
+        The eigenfunctions on both sides; N - 1, if that is less.
+    n_neighbors : int
+        k, the neighbours of a point with itself; N, if that is less.
+    n_neighbors_bandwidth : int
+        The neighbours that decide on the bandwidth of the kernels.
+    bandwidth, derivative, regularization
+        How DH is estimated (see `local_derivatives`).
+    n_jobs : int, optional
+        Threads; None follows OMP_NUM_THREADS and threadpoolctl.
+
+    Attributes
+    ----------
+    eigenvalues_ : array of shape (2, M)
+        Of the Laplacians: first on X in the metric that H pulls back, then on Y.
+    feature_map_ : array of shape (M, M)
+        The linear map from the eigenfunctions on X to those on Y, by least squares.
+    feature_map_residual_ : float
+        What it leaves of the latter: root mean square, relative.
+    n_features_in_ : int
+        The number of columns of X.
+
+    Examples
+    --------
+    >>> import idm, numpy as np
+    >>> X, _, y = idm.datasets.make_circle(1000)
+    >>> model = idm.LocalKernelMap(n_components=6, regularization=1e-6).fit(X * [2, 1], y)
+    >>> model.eigenvalues_.round()
+    array([[-1., -1., -4., -4., -9., -9.],
+           [-1., -1., -4., -4., -9., -9.]])
+
+    """
+
+    def __init__(
+        self,
+        n_components: int = 20,
+        *,
+        n_neighbors: int = 200,
+        n_neighbors_bandwidth: int = 32,
+        bandwidth: Tuning = "d1",
+        derivative: str = "affine",
+        regularization: float = 0.001,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.n_neighbors_bandwidth = n_neighbors_bandwidth
+        self.bandwidth = bandwidth
+        self.derivative = derivative
+        self.regularization = regularization
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "LocalKernelMap":
+        """Fit the map to pairs of rows of X (N, m) and y, (N,) or (N, n)."""
+        points, given = estimator_data(self, X, y)
+        features = given.reshape(len(points), -1)
+        self._one_feature = given.ndim == 1
+        n = len(points)
+        settings = Settings(
+            n_components=min(as_integer(self.n_components, "n_components", low=1), n - 1),
+            n_neighbors=as_integer(self.n_neighbors, "n_neighbors", low=2),
+            n_neighbors_bandwidth=as_integer(self.n_neighbors_bandwidth, "n_neighbors_bandwidth", low=2),
+            flow=Flow(1.0, "metric"),
+            feature_change="derivative",
+            bandwidth=as_choice(self.bandwidth, "bandwidth", ("d1", "svd")),
+            derivative=as_choice(self.derivative, "derivative", ("affine", "regression", "correlation")),
+            regularization=as_real(self.regularization, "regularization", low=0),
+            rescaling="isometric",
+            diffusion_time=0.0,  # plain eigenfunctions
+        )
+        threads = n_threads(self.n_jobs)
+        self._points = points
+        self._iteration = fit_iteration(points, features, settings, threads)
+        neighbors = Neighbors(*_core.nearest_neighbors(features, None, min(settings.n_neighbors, n), threads))
+        check_squares(neighbors.distances, "y")
+        of_y = diffusion_coordinates(
+            neighbors,
+            global_bandwidth(neighbors.distances, settings.n_neighbors_bandwidth),
+            settings.n_components,
+            threads,
+            alpha=1.0,
+            diffusion_time=0.0,
+            rescaling="isometric",
+            n_near=settings.n_neighbors_bandwidth,
+            eigen_solver="auto",
+            exact=True,
+        )
+        self.eigenvalues_ = np.stack([self._iteration.eigenvalues, of_y.eigenvalues])
+        functions = self._iteration.embedding
+        self.feature_map_, *_ = np.linalg.lstsq(functions, of_y.functions, rcond=None)
+        residual = functions @ self.feature_map_ - of_y.functions
+        self.feature_map_residual_ = float(np.linalg.norm(residual) / np.linalg.norm(of_y.functions))
+        # y in terms of its own eigenfunctions, the constant one first, to come back from them.
+        self._from_functions, *_ = np.linalg.lstsq(_with_constant(of_y.functions), features, rcond=None)
+        return self
+
+    def predict(self, X: ArrayLike) -> _Array:
+        """H at new points: eigenfunctions on X, mapped to those on Y, and from there to y."""
+        check_is_fitted(self)
+        queries = estimator_points(self, X, fit=False)
+        threads = n_threads(self.n_jobs)
+        predicted = np.empty((len(queries), self._from_functions.shape[1]))
+        supported = np.empty(len(queries), dtype=np.bool_)
+        for rows in batches(len(queries), len(self._points)):
+            nearest = Neighbors(*_core.nearest_neighbors(self._points, queries[rows], 1, threads))
+            check_squares(nearest.distances, "X")
+            twins = np.where(nearest.distances == 0, nearest.indices, -1)
+            unknown = np.zeros((len(twins), 0))  # features: derivatives are used
+            functions, supported[rows] = extend_iteration(self._iteration, queries[rows], unknown, twins, threads)
+            predicted[rows] = _with_constant(functions @ self.feature_map_) @ self._from_functions
+        warn_unsupported(supported)
+        return predicted[:, 0] if self._one_feature else predicted
+
+
+def _with_constant(functions: _Array) -> _Array:
+    return np.column_stack([np.ones(len(functions)), functions])

@@ -1,0 +1,458 @@
+"""The iterated diffusion map: what it finds, when it stops, new points, parameters, hard input."""
+
+import logging
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import idm
+from idm import IteratedDiffusionMap
+from idm._iteration import extend_iteration, fit_iteration
+from idm.exceptions import (
+    ConstantFeatureWarning,
+    DisconnectedGraphWarning,
+    ExtrapolationWarning,
+    OutlierWarning,
+)
+
+
+def quiet(test):
+    """Doubtful results are expected of tiny or repeated data."""
+    for name in ("DisconnectedGraph", "Spectrum", "Extrapolation", "Outlier", "DegenerateNeighborhood"):
+        test = pytest.mark.filterwarnings(f"ignore::idm.exceptions.{name}Warning")(test)
+    return test
+
+
+EXAMPLES = {
+    "annulus-radius": lambda n, seed: idm.datasets.make_annulus(n, feature="radius", random_state=seed),
+    "annulus-angle": lambda n, seed: idm.datasets.make_annulus(n, feature="angle", random_state=seed),
+    "torus-phi": lambda n, seed: idm.datasets.make_torus(n, feature="phi", random_state=seed),
+    "torus-theta": lambda n, seed: idm.datasets.make_torus(n, feature="theta", random_state=seed),
+    "sphere-x": lambda n, seed: idm.datasets.make_sphere(n, feature="x", random_state=seed),
+    "sphere-twist": lambda n, seed: idm.datasets.make_sphere(n, feature="twist", random_state=seed),
+}
+
+
+def recall(embedding, y, queries, y_queries, n=200):
+    """Of the n nearest in the embedding, the share that is among the n nearest in the feature."""
+    found = idm.nearest_neighbors(embedding, n, queries=queries).indices
+    true = idm.nearest_neighbors(y, n, queries=y_queries).indices
+    return np.mean([len(np.intersect1d(a, b)) / n for a, b in zip(found, true, strict=True)])
+
+
+@quiet
+@parametrize_with_checks([IteratedDiffusionMap(max_iter=3)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore::idm.exceptions.ConstantFeatureWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of RidgeCV and constant columns, on the checks' tiny data
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+# --- what it finds
+
+
+@pytest.mark.parametrize(
+    ("example", "least"),
+    [
+        ("annulus-radius", 0.80),
+        ("annulus-angle", 0.95),
+        ("torus-phi", 0.95),
+        ("torus-theta", 0.90),
+        ("sphere-x", 0.90),
+        ("sphere-twist", 0.43),
+    ],
+)
+def test_neighbors_of_new_points_are_those_of_the_feature(example, least):
+    X, _, y = EXAMPLES[example](2000, 0)
+    new, _, y_new = EXAMPLES[example](500, 1000)
+    model = IteratedDiffusionMap(random_state=0).fit(X, y)
+    assert recall(model.embedding_, y, model.transform(new), y_new) >= least
+    # And the feature is predicted better than by its neighbours in the data.
+    peer = KNeighborsRegressor(10, weights="distance").fit(X, y)
+    ours, theirs = (np.sqrt(np.mean((m.predict(new).reshape(y_new.shape) - y_new) ** 2)) for m in (model, peer))
+    assert ours <= theirs
+
+
+@pytest.mark.parametrize("example", list(EXAMPLES)[:5])
+def test_running_on_does_not_destroy_the_embedding(example):
+    X, _, y = EXAMPLES[example](2000, 1)
+    model = IteratedDiffusionMap(early_stopping=False, max_iter=8).fit(X, y)
+    assert model.n_iter_ == len(model.iterations_) == 8
+    recalls = [recall(r.embedding, y, r.embedding[:400], y[:400]) for r in model.iterations_]
+    assert recalls[-1] >= 0.8 * max(recalls)
+
+
+@pytest.mark.parametrize("feature_change", ["difference", "derivative"])
+def test_the_flow_shrinks_the_irrelevant_direction_by_1_minus_tau(feature_change):
+    """An interval times a circle, flat: equation (flow), until the irrelevant direction is as small as the bandwidth."""
+    tau, side = 0.3, 60
+    height, angle = (g.ravel() for g in np.meshgrid(np.linspace(0, 4, side), 2 * np.pi * np.arange(side) / side))
+    X = np.column_stack([height, np.cos(angle), np.sin(angle)])
+    y = X[:, :1]
+    model = IteratedDiffusionMap(
+        150, tau=tau, max_iter=2, n_neighbors=200, feature_change=feature_change, early_stopping=False,
+        regularization=1e-4,
+    ).fit(X, y)  # fmt: skip
+    around = np.roll(np.arange(side * side).reshape(side, side), -1, axis=0).ravel()
+    along = np.arange(side * side).reshape(side, side)[:, 20:40]
+    before = X
+    for record in model.iterations_:
+        after = record.embedding
+        shrunk = np.linalg.norm(after[around] - after, axis=1) / np.linalg.norm(before[around] - before, axis=1)
+        kept = np.linalg.norm(after[along[:, 1:]] - after[along[:, :-1]], axis=2) / np.linalg.norm(
+            before[along[:, 1:]] - before[along[:, :-1]], axis=2
+        )
+        # The scale is common to both directions, so their ratio is what the flow says.
+        assert np.median(shrunk) / np.median(kept) == pytest.approx(1 - tau, rel=0.1)
+        before = after
+
+
+def test_several_features_at_once():
+    X, coordinates, _ = idm.datasets.make_torus(1500, random_state=0)
+    theta, phi = coordinates.T
+    y = np.column_stack([np.cos(theta), np.cos(phi)])
+    model = IteratedDiffusionMap(random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.99
+    assert model.predict(X[:3]).shape == (3, 2)
+
+
+# --- when it stops
+
+
+def test_the_best_iteration_is_kept_and_the_curve_too():
+    X, _, y = EXAMPLES["annulus-angle"](1000, 0)
+    model = IteratedDiffusionMap(random_state=0, n_iter_no_change=2, max_iter=8).fit(X, y)
+    scores = [record.validation_score for record in model.iterations_]
+    assert model.n_iter_ == 1 + int(np.argmax(scores))
+    assert len(scores) == min(8, model.n_iter_ + 2)
+    np.testing.assert_array_equal(model.embedding_, model.iterations_[model.n_iter_ - 1].embedding)
+    assert [record.iteration for record in model.iterations_] == list(range(1, len(scores) + 1))
+
+
+def test_rows_that_are_held_out_take_no_part_in_the_iterations():
+    X, _, y = EXAMPLES["annulus-radius"](600, 0)
+    model = IteratedDiffusionMap(random_state=0, max_iter=2).fit(X, y)
+    wrong = y.copy()
+    held_out = np.setdiff1d(np.arange(600), _train_rows(model, X))
+    assert len(held_out) == 60
+    wrong[held_out] += 100.0
+    again = IteratedDiffusionMap(random_state=0, max_iter=2).fit(X, wrong)
+    np.testing.assert_array_equal(again.iterations_[0].embedding, model.iterations_[0].embedding)
+
+
+def _train_rows(model, X):
+    points = model._iterations[0].data.points
+    return idm.nearest_neighbors(X, 1, queries=points).indices[:, 0]
+
+
+def test_unrelated_features_are_not_found(rng):
+    X, y = rng.normal(size=(600, 3)), rng.normal(size=600)
+    model = IteratedDiffusionMap(random_state=0).fit(X, y)
+    assert model.score(rng.normal(size=(300, 3)), rng.normal(size=300)) < 0.1
+
+
+def test_a_callback_sees_every_iteration_and_may_stop():
+    X, _, y = EXAMPLES["annulus-radius"](500, 0)
+    seen = []
+
+    def stop_at_two(record):
+        seen.append(record)
+        return record.iteration == 2
+
+    model = IteratedDiffusionMap(early_stopping=False, max_iter=6, callback=stop_at_two).fit(X, y)
+    assert [record.iteration for record in seen] == [1, 2]
+    assert model.n_iter_ == 2
+    assert seen[0].epsilon > 0
+    assert seen[0].embedding.shape == (500, seen[0].n_coordinates)
+
+
+def test_progress_is_logged_without_tqdm(caplog, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "tqdm.auto", None)
+    X, _, y = EXAMPLES["annulus-radius"](300, 0)
+    with caplog.at_level(logging.INFO, logger="idm"):
+        IteratedDiffusionMap(early_stopping=False, max_iter=2, verbose=1).fit(X, y)
+    assert [r.message.split(":")[0] for r in caplog.records] == ["iteration 1", "iteration 2"]
+
+
+# --- new points
+
+
+@pytest.mark.parametrize("feature_change", ["difference", "derivative"])
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_transform_of_the_training_points_is_the_embedding(feature_change, early_stopping):
+    X, _, y = EXAMPLES["torus-theta"](800, 0)
+    model = IteratedDiffusionMap(
+        feature_change=feature_change, early_stopping=early_stopping, max_iter=3, random_state=0
+    ).fit(X, y)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-8 * np.abs(model.embedding_).max())
+    assert model.supported(X).all()
+
+
+@pytest.mark.parametrize("feature_change", ["difference", "derivative"])
+@pytest.mark.parametrize("mixing", ["lengths", "metric"])
+def test_one_iteration_extends_its_own_points_without_their_help(feature_change, mixing):
+    # As transform does, but for the rule that training points get their coordinates to the bit.
+    X, _, y = EXAMPLES["torus-theta"](700, 0)
+    settings = IteratedDiffusionMap(feature_change=feature_change, mixing=mixing)._checked_settings()
+    fitted = fit_iteration(X, y, settings, 2)
+    twins = np.arange(700).reshape(-1, 1)
+    extended, supported = extend_iteration(
+        fitted._replace(embedding=np.full_like(fitted.embedding, np.nan)), X, y, twins, 2
+    )
+    assert np.isnan(extended).all()  # the rule
+    moved = X + 1e-13
+    extended, supported = extend_iteration(fitted, moved, y, np.full((700, 1), -1), 2)
+    error = np.abs(extended - fitted.embedding).max(axis=1) / np.abs(fitted.embedding).max()
+    assert np.median(error) < 1e-8  # a few differ, where a point is the last neighbour of another
+    assert error.max() < 0.02
+    assert supported.all()
+
+
+def test_each_row_is_transformed_alone():
+    X, _, y = EXAMPLES["sphere-x"](600, 0)
+    new, _, _ = EXAMPLES["sphere-x"](50, 1)
+    model = IteratedDiffusionMap(random_state=0, max_iter=3).fit(X, y)
+    together = model.transform(new)
+    for i in (0, 17, 49):
+        np.testing.assert_array_equal(model.transform(new[i : i + 1])[0], together[i])
+
+
+def test_far_points_are_told():
+    X, _, y = EXAMPLES["sphere-x"](500, 0)
+    model = IteratedDiffusionMap(random_state=0, max_iter=2).fit(X, y)
+    rows = np.vstack([X[:1], [[50.0, 0, 0]]])
+    assert model.supported(rows).tolist() == [True, False]
+    with pytest.warns(ExtrapolationWarning, match="1 of 2 rows"):
+        found = model.transform(rows)
+    assert np.isfinite(found).all()
+
+
+def test_repeats_to_the_bit_for_every_number_of_threads():
+    X, _, y = EXAMPLES["torus-phi"](700, 0)
+    one, two = (IteratedDiffusionMap(random_state=0, max_iter=3, n_jobs=n).fit(X, y) for n in (1, 2))
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+    np.testing.assert_array_equal(one.predict(X[:20] + 0.01), two.predict(X[:20] + 0.01))
+
+
+def test_the_feature_map_goes_to_the_coordinates_of_the_feature():
+    X, _, y = EXAMPLES["annulus-radius"](1500, 0)
+    model = IteratedDiffusionMap(random_state=0).fit(X, y)
+    assert model.feature_map_.shape == (model.embedding_.shape[1], 10)
+    assert model.feature_map_residual_ < 0.1
+    unrelated = IteratedDiffusionMap(random_state=0).fit(X, np.random.default_rng(0).permutation(y))
+    assert unrelated.feature_map_residual_ > model.feature_map_residual_
+
+
+# --- parameters
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"bandwidth": "svd"},
+        {"feature_change": "derivative", "bandwidth": "svd"},
+        {"feature_change": "derivative", "derivative": "regression"},
+        {"feature_change": "derivative", "derivative": "correlation"},
+        {"regularization": 0.0},
+        {"mixing": "metric"},
+        {"rescaling": "global"},
+        {"rescaling": "local"},
+        {"diffusion_time": 5.0},
+        {"n_components": 10},
+        {"n_neighbors": 100, "n_neighbors_bandwidth": 16},
+        {"tau": 0.0},
+        {"tau": 1.0},
+        {"max_iter": 20, "n_iter_no_change": 3},
+        {"validation_fraction": 0.5},
+        {"tol": 0.5},
+    ],
+    ids=str,
+)
+def test_every_parameter_works_and_matters(changes):
+    X, _, y = EXAMPLES["annulus-radius"](600, 0)
+    new, _, y_new = EXAMPLES["annulus-radius"](100, 1)
+    plain = IteratedDiffusionMap(random_state=0, max_iter=3).fit(X, y)
+    model = clone(plain).set_params(**changes).fit(X, y)
+    assert model.score(new, y_new) > 0.97
+    same = model.embedding_.shape == plain.embedding_.shape and np.allclose(model.embedding_, plain.embedding_)
+    assert not same or model.n_iter_ != plain.n_iter_ or "tol" in changes
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("tau", -0.1, "tau must be finite and between 0 and 1, got -0.1"),
+        ("tau", np.nan, "tau must be finite"),
+        ("max_iter", 0, "max_iter must be at least 1, got 0"),
+        ("n_components", 0, "n_components must be at least 1"),
+        ("n_neighbors", 1, "n_neighbors must be at least 2"),
+        ("mixing", "other", "mixing must be one of 'lengths', 'metric', got 'other'"),
+        ("feature_change", "other", "feature_change must be one of"),
+        ("derivative", "other", "derivative must be one of"),
+        ("bandwidth", "other", "bandwidth must be one of"),
+        ("rescaling", "other", "rescaling must be one of"),
+        ("diffusion_time", "other", "diffusion_time must be one of 'auto'"),
+        ("diffusion_time", -1.0, "diffusion_time must be finite and at least 0"),
+        ("regularization", -1.0, "regularization must be finite"),
+        ("validation_fraction", 1.0, "validation_fraction must be finite and between"),
+        ("n_iter_no_change", 0, "n_iter_no_change must be at least 1"),
+        ("tol", -1.0, "tol must be finite"),
+        ("n_jobs", 0, "n_jobs must not be 0"),
+    ],
+)
+def test_wrong_parameters(name, value, words):
+    X, _, y = EXAMPLES["annulus-radius"](50, 0)
+    with pytest.raises(ValueError, match=words):
+        IteratedDiffusionMap(**{name: value}).fit(X, y)
+
+
+@pytest.mark.parametrize("example", list(EXAMPLES))
+def test_settings_of_the_paper(example):
+    model = IteratedDiffusionMap.from_paper(example)
+    assert (model.n_components, model.max_iter, model.diffusion_time) == (250, 4, 10.0)
+    assert model.feature_change == "derivative"
+    with pytest.raises(ValueError, match="example must be one of 'annulus-radius'"):
+        IteratedDiffusionMap.from_paper("other")
+
+
+def test_in_pipelines_and_searches():
+    X, _, y = EXAMPLES["annulus-radius"](300, 0)
+    pipeline = make_pipeline(StandardScaler(), IteratedDiffusionMap(max_iter=2, n_neighbors=50, random_state=0))
+    search = GridSearchCV(pipeline, {"iterateddiffusionmap__tau": [0.2, 0.8]}, cv=2).fit(X, y[:, 0])
+    assert search.best_score_ > 0.9
+    names = search.best_estimator_[-1].get_feature_names_out()
+    assert names[0] == "iterateddiffusionmap0"
+    assert len(names) == search.best_estimator_[-1].embedding_.shape[1]
+
+
+# --- input that must not surprise anyone (hard_cases, 1 to 9)
+
+
+@quiet
+@pytest.mark.parametrize("n", [2, 3, 4, 9, 10, 15])
+def test_few_points(n, rng):
+    X, y = rng.normal(size=(n, 2)), rng.normal(size=n)
+    model = IteratedDiffusionMap(max_iter=2, random_state=0).fit(X, y)
+    assert np.isfinite(model.embedding_).all()
+    assert len(model.embedding_) == n
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_too_few_points(n):
+    with pytest.raises(ValueError, match=f"{n} sample"):
+        IteratedDiffusionMap().fit(np.zeros((n, 2)), np.zeros(n))
+
+
+def test_identical_points():
+    with pytest.raises(ValueError, match="no two points apart"):
+        IteratedDiffusionMap().fit(np.ones((40, 2)), np.arange(40.0))
+
+
+@quiet
+def test_copies(rng):
+    X = np.vstack([np.repeat(rng.normal(size=(3, 2)), 60, axis=0), rng.normal(size=(120, 2))])
+    for k in (20, 100):
+        model = IteratedDiffusionMap(n_neighbors=k, max_iter=2, random_state=0).fit(X, X[:, 0])
+        assert np.isfinite(model.embedding_).all()
+
+
+def test_three_far_clusters(rng):
+    X = rng.normal(size=(300, 2)) + np.repeat([[0, 0], [1e4, 0], [0, 1e4]], 100, axis=0)
+    with pytest.warns(DisconnectedGraphWarning, match="3 connected components"):
+        model = IteratedDiffusionMap(n_neighbors=40, max_iter=2, early_stopping=False).fit(X, X[:, 0] % 7)
+    assert np.isfinite(model.embedding_).all()
+
+
+@pytest.mark.filterwarnings("ignore::idm.exceptions.DisconnectedGraphWarning")
+def test_an_outlier(rng):
+    X = rng.normal(size=(300, 2))
+    y = X[:, 0].copy()
+    X[11] = 1e9
+    with pytest.warns(OutlierWarning, match="row 11"):
+        IteratedDiffusionMap(n_neighbors=50, max_iter=1, early_stopping=False).fit(X, y)
+
+
+def test_a_feature_of_two_values_ends_in_two_points(rng):
+    # The graph falls apart in a later iteration, and the points of each value coincide in the end.
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] > 0) * 5.0
+    with pytest.warns(DisconnectedGraphWarning):
+        model = IteratedDiffusionMap(max_iter=20, early_stopping=False, n_neighbors=50).fit(X, y)
+    assert np.isfinite(model.embedding_).all()
+    assert model.score(X, y) > 0.99
+
+
+def test_constant_features(rng):
+    X = rng.normal(size=(200, 2))
+    with pytest.warns(ConstantFeatureWarning, match="y is constant"):
+        model = IteratedDiffusionMap(max_iter=2, random_state=0).fit(X, np.full(200, 3.0))
+    np.testing.assert_allclose(model.predict(X), 3.0)
+    assert model.feature_map_.shape[1] == 0
+
+
+def test_a_constant_column_changes_nothing():
+    X, _, y = EXAMPLES["annulus-radius"](400, 0)
+    plain = IteratedDiffusionMap(max_iter=2, random_state=0).fit(X, y)
+    wider = IteratedDiffusionMap(max_iter=2, random_state=0).fit(np.column_stack([X, np.full(400, 7.0)]), y)
+    np.testing.assert_allclose(wider.embedding_, plain.embedding_, atol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-100, 1e100])
+def test_the_map_scales_as_the_data_do(factor):
+    X, _, y = EXAMPLES["annulus-radius"](400, 0)
+    plain, scaled = (IteratedDiffusionMap(max_iter=2, random_state=0).fit(X * f, y * f) for f in (1.0, factor))
+    np.testing.assert_allclose(scaled.embedding_ / factor, plain.embedding_, atol=1e-6)
+
+
+@pytest.mark.parametrize("which", ["X", "y"])
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_scales_beyond_float_are_refused_or_harmless(which, factor):
+    X, _, y = EXAMPLES["annulus-radius"](200, 0)
+    X, y = (X * factor, y) if which == "X" else (X, y * factor)
+    if which == "y" and factor < 1:  # a feature that hardly changes
+        assert np.isfinite(IteratedDiffusionMap(max_iter=2, random_state=0).fit(X, y).embedding_).all()
+    else:
+        with pytest.raises(ValueError, match="rescale"):
+            IteratedDiffusionMap(max_iter=2, random_state=0).fit(X, y)
+
+
+def test_moved_and_rotated_data_have_the_same_distances(rng):
+    X, _, y = EXAMPLES["annulus-radius"](400, 0)
+    rotation, _ = np.linalg.qr(rng.normal(size=(2, 2)))
+    a, b = (IteratedDiffusionMap(max_iter=2, random_state=0).fit(Z, y).embedding_ for Z in (X, X @ rotation + 3))
+    np.testing.assert_allclose(
+        np.linalg.norm(a - a[0], axis=1), np.linalg.norm(b - b[0], axis=1), atol=1e-5 * np.abs(a).max()
+    )
+
+
+@pytest.mark.parametrize("where", ["X", "y"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite(where, value):
+    X, _, y = EXAMPLES["annulus-radius"](50, 0)
+    (X if where == "X" else y)[3, 0] = value
+    with pytest.raises(ValueError, match="NaN|infinity"):
+        IteratedDiffusionMap().fit(X, y)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble, np.int64, object])
+def test_other_types(dtype):
+    X, _, y = EXAMPLES["annulus-radius"](200, 0)
+    X = np.round(X * 100).astype(dtype)
+    y = np.round(y * 100).astype(dtype)
+    found = IteratedDiffusionMap(max_iter=1, random_state=0).fit(X, y)
+    expected = IteratedDiffusionMap(max_iter=1, random_state=0).fit(X.astype(float), y.astype(float))
+    np.testing.assert_array_equal(found.embedding_, expected.embedding_)
+
+
+def test_more_columns_than_neighbors(rng):
+    X = rng.normal(size=(120, 200))
+    model = IteratedDiffusionMap(n_neighbors=30, max_iter=1, random_state=0).fit(X, X[:, 0])
+    assert np.isfinite(model.predict(X)).all()
