@@ -1,6 +1,5 @@
 """Steps 9 to 11: eigenfunctions, and the rescaled diffusion coordinates that they make."""
 
-import warnings
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,7 +9,6 @@ from idm import _core
 from idm._kernel import Kernel, normalized_kernel
 from idm._neighbors import Neighbors
 from idm._spectrum import leading_eigenpairs
-from idm.exceptions import SpectrumWarning
 
 Rescaling: TypeAlias = Literal["isometric", "global", "local"]
 _Array: TypeAlias = NDArray[np.float64]
@@ -31,6 +29,11 @@ class Coordinates(NamedTuple):
     weights: _Array  # (N,), D^-alpha
     dimension: _Array  # (N,)
     density: _Array  # (N,)
+
+    @property
+    def n_not_positive(self) -> int:
+        """How many xi are not, but for rounding; a kernel that is cut at k neighbours may have such."""
+        return int(np.count_nonzero(self.xi <= _LEAST_XI))
 
     @property
     def eigenvalues(self) -> _Array:
@@ -61,12 +64,14 @@ def diffusion_coordinates(
     n_near: int,
     eigen_solver: str,
     exact: bool,
+    quiet: bool = False,
 ) -> Coordinates:
     """The diffusion map of neighbours with any distances.
 
     The dimension is that of the kernel, d = 2 dlog D / dlog eps at the global eps, and the density is
     q = D / N (2 pi eps)^(-d/2), with respect to the metric of the distances. `n_near` neighbours of each point are the
-    near pairs whose distances "isometric" preserves in the median. `exact` as for `normalized_kernel`.
+    near pairs whose distances "isometric" preserves in the median. `exact` as for `normalized_kernel`; `quiet` leaves
+    out warnings about the graph.
     """
     n = len(neighbors.indices)
     kernel = normalized_kernel(neighbors, epsilon, alpha, exact, threads)
@@ -75,7 +80,7 @@ def diffusion_coordinates(
         dimension = np.full(n, np.average(dimension, weights=kernel.D))
     near = Neighbors(neighbors.indices[:, 1:n_near].copy(), neighbors.distances[:, 1:n_near].copy())
     del neighbors  # the eigenpairs need their memory
-    values, vectors = leading_eigenpairs(kernel, n_components + 1, threads, solver=eigen_solver)
+    values, vectors = leading_eigenpairs(kernel, n_components + 1, threads, solver=eigen_solver, quiet=quiet)
     density = _density(kernel, epsilon, dimension)
     vectors /= kernel.Dh[:, np.newaxis]
     vectors *= np.sqrt(n / np.sum(vectors**2 / density[:, np.newaxis], axis=0))
@@ -89,14 +94,6 @@ def diffusion_coordinates(
         dimension,
         density,
     )
-    n_zero = np.count_nonzero(result.xi <= _LEAST_XI)
-    if n_zero:
-        warnings.warn(
-            f"{n_zero} of {n_components} eigenvalues of the kernel are not positive (a kernel cut at n_neighbors may "
-            "have such); their coordinates are 0. Lower n_components",
-            SpectrumWarning,
-            stacklevel=4,
-        )
     if rescaling == "isometric":  # the scale belongs to the power that `reference` divides by
         scale = np.full(n, _isometric_scale(result.embedding(diffusion_time), near, threads))
     else:
@@ -115,8 +112,8 @@ def _density(kernel: Kernel, epsilon: float, dimension: _Array) -> _Array:
 def _isometric_scale(embedding: _Array, near: Neighbors, threads: int) -> float:
     """1 over the median of |Phi_i - Phi_j| / d(i, j) over near pairs that are apart.
 
-    Pairs that the coordinates hardly tell apart, as within the components of a graph where they are constant, say nothing;
-    if all are such, the coordinates keep the scale that the eigenfunctions have.
+    Pairs that the coordinates hardly tell apart, as within the components of a graph where they are constant, say
+    nothing; if all are such, the coordinates keep the scale that the eigenfunctions have.
     """
     mapped = _core.pair_distances(embedding, near.indices, threads)
     told_apart = (near.distances > 0) & (mapped > 1e-9 * np.abs(embedding).max())

@@ -1,5 +1,6 @@
 """The diffusion map as an estimator: steps 1 and 4 to 11 without a feature (section 2.1)."""
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from idm._neighbors import Neighbors, as_neighbors, check_squares, refined
 from idm._spectrum import EigenSolver
 from idm._threads import n_threads
 from idm._validation import as_bandwidths, as_choice, as_integer, as_real, estimator_points
+from idm.exceptions import SpectrumWarning
 
 
 class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -46,8 +48,9 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         `n_neighbors` are used for epsilon.
     eigen_solver : {"auto", "block", "arpack", "dense"}
         "block" is a block Lanczos method, "arpack" SciPy's `eigsh`, "dense" makes an N x N matrix. "auto" takes
-        "dense" up to 500 points or twice the coordinates, and "block" beyond. For 10,000 points with 500 neighbours, "block" is 1.6 (11 pairs) to
-        4 times (251 pairs) as fast as "arpack"; with 64 neighbours and 10 coordinates "arpack" is the faster one.
+        "dense" up to 500 points or twice the coordinates, and "block" beyond. For 10,000 points with
+        500 neighbours, "block" is 1.6 (11 pairs) to 4 times (251 pairs) as fast as "arpack"; with 64 neighbours and
+        10 coordinates "arpack" is the faster one.
     precomputed_knn : pair of arrays or sparse matrix, optional
         The neighbours of the rows of X, instead of a search: indices and distances of shape (N, k), each point itself
         first, as `nearest_neighbors` returns them; or a sparse matrix of distances with k - 1 or k entries in every
@@ -155,6 +158,13 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             eigen_solver=solver,
             exact=exact,
         )
+        if coordinates.n_not_positive:
+            warnings.warn(
+                f"{coordinates.n_not_positive} of {n_components} eigenvalues of the kernel are not positive, as "
+                "happens where it is cut at n_neighbors; their coordinates are 0. Lower n_components",
+                SpectrumWarning,
+                stacklevel=2,
+            )
         self._points, self._reach, self._n_neighbors, self._euclidean = points, reach, k, euclidean
         self._coordinates, self._diffusion_time = coordinates, time
         self.embedding_ = coordinates.embedding(time)
@@ -173,9 +183,9 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """The coordinates of new points; those of a training point are its row of `embedding_`.
 
-        (Of repeated rows, that of the first: where a point has neighbours at the distance of the last, copies of it with a
-        larger index may not count.) Each row's result depends on that row alone, to the bit. Rows far from all training data get the coordinates of
-        the nearest data and an `ExtrapolationWarning`; `supported` tells which they are.
+        (Of repeated rows, that of the first: where a point has neighbours at the distance of the last, copies of it
+        with a larger index may not count.) Each row's result depends on that row alone, to
+        the bit. Rows far from all training data get the coordinates of the nearest data and an `ExtrapolationWarning`; `supported` tells which they are.
         """
         extended, supported = self._extend(X)
         warn_unsupported(supported)

@@ -14,8 +14,8 @@ from idm.exceptions import ExtrapolationWarning
 
 _Array: TypeAlias = NDArray[np.float64]
 
-# Pairs of new points and data that are handled at a time, at most, to bound the memory: each row's result depends on that
-# row alone.
+# Pairs of new points and data that are handled at a time, at most, to bound the memory: each row's result depends on
+# that row alone.
 _MOST_PAIRS = 50_000_000
 # A training point has a kernel sum of at least 1, of its own; below this sum a point is beyond the data.
 LEAST_SUPPORT = 1e-6

@@ -37,7 +37,7 @@ class FeatureEstimate(NamedTuple):
 def estimate_feature(
     points: _Array, features: _Array, neighbors: Neighbors, bandwidth: _Array, regularization: float, threads: int
 ) -> FeatureEstimate:
-    """Choose the share of the local bandwidth with the least error at points that are left out of their own regression."""
+    """Choose the share of the local bandwidth with the least error at points left out of their own regression."""
     n, k = neighbors.indices.shape
     rows = np.arange(n)[:: max(1, n // _MOST_LEFT_OUT)]
     others = Neighbors(neighbors.indices[rows, 1:].copy(), neighbors.distances[rows, 1:].copy())

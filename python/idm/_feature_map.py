@@ -22,17 +22,18 @@ def feature_map(embedding: _Array, features: _Array, threads: int) -> tuple[_Arr
     columns if there is only one.
     """
     values, rows = np.unique(features, axis=0, return_inverse=True)
-    n = len(values)
+    n, unit = len(values), float(np.ptp(values, axis=0).max())
     if n < 3:
         return np.zeros((embedding.shape[1], 0)), 0.0
+    values /= unit
     neighbors = Neighbors(*_core.nearest_neighbors(values, None, min(_N_NEIGHBORS, n), threads))
-    epsilon = global_bandwidth(neighbors.distances, 32)
+    epsilon = global_bandwidth(neighbors.distances, 32, quiet=True)
     time = _TIME * float(np.mean(neighbors.distances[:, -1] ** 2)) / epsilon
     coordinates = diffusion_coordinates(
         neighbors, epsilon, min(_N_COMPONENTS, n - 1), threads, alpha=1.0, diffusion_time=time,
-        rescaling="isometric", n_near=32, eigen_solver="auto", exact=True,
+        rescaling="isometric", n_near=32, eigen_solver="auto", exact=True, quiet=True,
     ).embedding(time)  # fmt: skip
-    target = coordinates[rows.ravel()]
+    target = unit * coordinates[rows.ravel()]
     target = target - target.mean(axis=0)
     centred = embedding - embedding.mean(axis=0)
     H, *_ = np.linalg.lstsq(centred, target, rcond=1e-10)

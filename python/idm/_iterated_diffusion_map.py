@@ -1,6 +1,5 @@
 """The iterated diffusion map as an estimator (Algorithm 2, sections 4.1 to 4.3)."""
 
-import logging
 import time
 import warnings
 from collections.abc import Callable
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.linear_model import RidgeCV
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
@@ -30,7 +30,9 @@ from idm._validation import as_choice, as_integer, as_real, estimator_data, esti
 from idm.exceptions import CoincidentPointsError, ConstantFeatureWarning
 
 _Array: TypeAlias = NDArray[np.float64]
-_logger = logging.getLogger("idm")
+
+# One in so many rows are the neighbours that a held-out row is predicted from.
+_NEIGHBORS_SHARE = 20
 
 # Of section 4.3; the paper does not state the number of points or of neighbours.
 _PAPER_TAU = {
@@ -44,7 +46,7 @@ _PAPER_TAU = {
 
 
 class IterationRecord(NamedTuple):
-    """What an iteration came to; arrays with a row per point are of the rows that were not held out, but `embedding`."""
+    """What an iteration came to; arrays per point are of the rows that were not held out, except `embedding`."""
 
     iteration: int
     epsilon: float
@@ -54,7 +56,7 @@ class IterationRecord(NamedTuple):
     density: _Array
     embedding: _Array  # (N, M'), of all rows of X
     n_coordinates: int  # M', those that matter
-    validation_score: float | None  # R^2 of the feature at rows that were held out
+    validation_score: float | None  # R^2 of the feature at rows that were held out, from neighbours in the embedding
     seconds: float
 
 
@@ -66,9 +68,9 @@ class IteratedDiffusionMap(
 ):
     """Bend the geometry of data until points with equal features are neighbours, and map new points along.
 
-    Each iteration measures lengths that mix those of the data with the change of the feature, makes a diffusion map with
-    them, and goes on with its coordinates: directions that the feature does not depend on shrink by 1 - tau. The lengths of
-    X and y are compared as they are, so both should be in units that make them similar.
+    Each iteration measures lengths that mix those of the data with the change of the feature, makes a diffusion map
+    with them, and goes on with its coordinates: directions that the feature does not depend on shrink by
+    1 - tau. The lengths of X and y are compared as they are, so both should be in units that make them similar.
 
     Parameters
     ----------
@@ -80,19 +82,19 @@ class IteratedDiffusionMap(
     max_iter : int
         The most iterations.
     n_neighbors : int
-        k, the neighbours of a point with itself, chosen by the lengths of the flow out of 5 k / 3 that are nearest in the
-        coordinates; N, if that is less.
+        k, the neighbours of a point with itself, chosen by the lengths of the flow out of 5 k / 3 that are nearest in
+        the coordinates; N, if that is less.
     n_neighbors_bandwidth : int
         The neighbours that decide on the bandwidth of the kernel, the mean of their squared lengths.
     feature_change : {"difference", "derivative"}
         How the change of the feature between two points is found: from their features, or as DH dx with the estimated
-        derivative DH of the feature map, as in the paper. Differences keep the iteration stable (see docs/mathematics.md);
-        new points get an estimate of their feature by local affine regression.
+        derivative DH of the feature map, as in the paper. Differences keep the iteration stable (see
+        docs/mathematics.md); new points get an estimate of their feature by local affine regression.
     bandwidth : {"d1", "svd"}
         How the bandwidth of local regressions is tuned (see `local_geometry`).
     derivative : {"affine", "regression", "correlation"}
-        How DH is estimated at the data with feature_change="derivative" (see `local_derivatives`); at new points it is
-        always affine regression.
+        How DH is estimated with feature_change="derivative" (see `local_derivatives`). At new points "regression" and
+        "correlation" start from an estimate of the feature there.
     regularization : float
         gamma, the ridge of local regressions in units of the bandwidth.
     mixing : {"lengths", "metric"}
@@ -129,7 +131,8 @@ class IteratedDiffusionMap(
     iterations_ : list of IterationRecord
         All iterations that were run.
     feature_map_ : array of shape (M', n)
-        The linear map H of section 4.2, from the coordinates (less their means) to the rescaled diffusion coordinates of y.
+        The linear map H of section 4.2, from the coordinates (less their means) to the rescaled diffusion coordinates
+        of y.
     feature_map_residual_ : float
         What H leaves of these coordinates: root mean square, relative.
     n_features_in_ : int
@@ -195,8 +198,9 @@ class IteratedDiffusionMap(
     def from_paper(cls, example: str) -> "IteratedDiffusionMap":
         """The settings of an example of section 4.3.
 
-        `example` is "annulus-radius", "annulus-angle", "torus-phi", "torus-theta", "sphere-x" or "sphere-twist". Four iterations with 250 coordinates, derivatives, local dimensions and s = 10 epsilon, as printed but for the errors
-        that docs/mathematics.md lists.
+        `example` is "annulus-radius", "annulus-angle", "torus-phi", "torus-theta", "sphere-x" or "sphere-twist". Four
+        iterations with 250 coordinates, derivatives, local dimensions and s = 10 epsilon, as printed but for the
+        errors that docs/mathematics.md lists.
         """
         chosen = as_choice(example, "example", tuple(_PAPER_TAU))
         return cls(
@@ -253,7 +257,7 @@ class IteratedDiffusionMap(
                 score = None
                 if len(held_out):
                     new, _ = extend_iteration(fitted, new, new_features, twins, threads)
-                    score = float(_regression(current, y_train).score(new, features[held_out]))
+                    score = _held_out_score(current, y_train, new, features[held_out])
                 self._iterations.append(fitted)
                 record = _record(number, fitted, train, held_out, new, score, time.perf_counter() - start)
                 self.iterations_.append(record)
@@ -295,7 +299,7 @@ class IteratedDiffusionMap(
         return predicted
 
     def _regression_of(self, embedding: _Array) -> _Array:
-        predicted = self._regression.predict(embedding).reshape(len(embedding), -1)
+        predicted: _Array = self._regression.predict(embedding).reshape(len(embedding), -1)
         return predicted[:, 0] if self._one_feature else predicted
 
     def _extend(self, X: ArrayLike) -> tuple[_Array, NDArray[np.bool_]]:
@@ -314,7 +318,7 @@ class IteratedDiffusionMap(
         return result, supported
 
     def _features_at(self, queries: _Array, threads: int) -> tuple[_Array, NDArray[np.intp]]:
-        """The feature (Q, n) of new points, estimated in the space of X, and the data (Q, 1) they coincide with or -1."""
+        """The feature (Q, n) of new points, estimated in the space of X, and their twins (Q, 1) in the data or -1."""
         estimate = self._estimate
         if len(queries) == 0:
             return np.zeros((0, estimate.features.shape[1])), np.zeros((0, 1), dtype=np.intp)
@@ -363,6 +367,15 @@ def _feature_estimate(points: _Array, features: _Array, settings: Settings, thre
 def _regression(embedding: _Array, features: _Array) -> Any:
     """Linear regression of the features on the coordinates, with a ridge that predicts left-out rows best."""
     return make_pipeline(StandardScaler(), RidgeCV(np.logspace(-10, 2, 13))).fit(embedding, features)
+
+
+def _held_out_score(embedding: _Array, features: _Array, new: _Array, new_features: _Array) -> float:
+    """R^2 of features predicted as the mean of many neighbours in the embedding: what the map is for.
+
+    A linear regression on all coordinates predicts as well before the irrelevant directions are gone.
+    """
+    n_neighbors = max(1, len(embedding) // _NEIGHBORS_SHARE)
+    return float(KNeighborsRegressor(n_neighbors).fit(embedding, features).score(new, new_features))
 
 
 def _record(

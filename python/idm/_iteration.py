@@ -1,4 +1,4 @@
-"""One iteration of Algorithm 2: local geometry, metric, kernel, eigenpairs, coordinates; and the same for new points."""
+"""One iteration of Algorithm 2: local geometry, metric, kernel, eigenpairs, coordinates; the same for new points."""
 
 from typing import NamedTuple, TypeAlias
 
@@ -127,15 +127,15 @@ def extend_iteration(
 ) -> tuple[_Array, NDArray[np.bool_]]:
     """The coordinates (Q, M') of new points after this iteration, and whether the data support them.
 
-    `twins` (Q, 1) are the data points that the queries coincide with, or -1. These get the coordinates of the data to the
-    bit, since the next iteration would take a rounding error for another point.
+    `twins` (Q, 1) are the data points that the queries coincide with, or -1. These get the coordinates of the data to
+    the bit, since the next iteration would take a rounding error for another point.
     """
     settings, points, coordinates = fitted.settings, fitted.data.points, fitted.coordinates
     pool = Neighbors(*_core.nearest_neighbors(points, queries, fitted.pool_size, threads))
     if fitted.bandwidth is None:
         bases = FeaturePoints(queries, None, query_features)
     else:
-        bases = FeaturePoints(queries, _derivatives(fitted, queries, pool, twins, threads), None)
+        bases = FeaturePoints(queries, _derivatives(fitted, queries, query_features, pool, twins, threads), None)
     found = metric_neighbors_of_queries(fitted.data, bases, pool, settings.flow, fitted.n_neighbors, threads)
     row_start, columns, lengths = reverse_metric_neighbors(
         fitted.data, fitted.pool_reach, fitted.reach, bases, twins, settings.flow, threads
@@ -148,12 +148,20 @@ def extend_iteration(
     return extended, support[:, 0] >= LEAST_SUPPORT
 
 
-def _derivatives(fitted: Iteration, queries: _Array, pool: Neighbors, twins: NDArray[np.intp], threads: int) -> _Array:
+def _derivatives(
+    fitted: Iteration,
+    queries: _Array,
+    query_features: _Array,
+    pool: Neighbors,
+    twins: NDArray[np.intp],
+    threads: int,
+) -> _Array:
     """DH at new points, with the bandwidth of the nearest data point; where they coincide with one, its own DH."""
-    assert fitted.bandwidth is not None and fitted.data.derivatives is not None
+    assert fitted.bandwidth is not None
+    assert fitted.data.derivatives is not None
     near = Neighbors(pool.indices[:, : fitted.n_neighbors].copy(), pool.distances[:, : fitted.n_neighbors].copy())
     derivatives, _ = _core.local_derivatives(
-        fitted.data.points, fitted.features, queries, None, *near, fitted.bandwidth[near.indices[:, :1]], "affine",
-        fitted.settings.regularization, threads,
+        fitted.data.points, fitted.features, queries, query_features, *near, fitted.bandwidth[near.indices[:, :1]],
+        fitted.settings.derivative, fitted.settings.regularization, threads,
     )  # fmt: skip
     return np.where(twins >= 0, fitted.data.derivatives[twins[:, 0]], derivatives.reshape(len(queries), -1))

@@ -44,7 +44,7 @@ class Kernel(NamedTuple):
         return rank[labels[:, 0]]
 
 
-def global_bandwidth(distances: NDArray[np.float64], n_neighbors_bandwidth: int) -> float:
+def global_bandwidth(distances: NDArray[np.float64], n_neighbors_bandwidth: int, *, quiet: bool = False) -> float:
     """The mean of squared distances over all points and their first neighbours.
 
     At most a quarter of the neighbours are used: the kernel must have decayed where the neighbours end.
@@ -58,7 +58,7 @@ def global_bandwidth(distances: NDArray[np.float64], n_neighbors_bandwidth: int)
             "remove duplicates, raise n_neighbors, set epsilon, or rescale X"
         )
     typical = np.median(squares[squares > 0])
-    if epsilon > 100 * typical:
+    if epsilon > 100 * typical and not quiet:
         far = np.flatnonzero(squares > 100 * typical)
         warnings.warn(
             f"epsilon = {epsilon:.3g} comes from {len(far)} points far from all others (the first: row {far[0]}); half "

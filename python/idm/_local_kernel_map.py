@@ -24,8 +24,8 @@ _Array: TypeAlias = NDArray[np.float64]
 class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Represent a smooth, invertible map y = H(x) by a linear map between eigenfunctions.
 
-    The kernel exp(-|DH dx|^2 / (2 eps)) on X sees the geometry of Y (Theorem 2.1), so that its eigenvalues are those of a
-    plain diffusion map of Y, and its eigenfunctions agree with those of Y up to an orthogonal map.
+    The kernel exp(-|DH dx|^2 / (2 eps)) on X sees the geometry of Y (Theorem 2.1), so that its eigenvalues are those
+    of a plain diffusion map of Y, and its eigenfunctions agree with those of Y up to an orthogonal map.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         k, the neighbours of a point with itself; N, if that is less.
     n_neighbors_bandwidth : int
         The neighbours that decide on the bandwidth of the kernels.
-    bandwidth, derivative, regularization
-        How DH is estimated (see `local_derivatives`).
+    bandwidth, regularization
+        How DH is estimated by affine regression (see `local_derivatives`).
     n_jobs : int, optional
         Threads; None follows OMP_NUM_THREADS and threadpoolctl.
 
@@ -69,7 +69,6 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         n_neighbors: int = 200,
         n_neighbors_bandwidth: int = 32,
         bandwidth: Tuning = "d1",
-        derivative: str = "affine",
         regularization: float = 0.001,
         n_jobs: int | None = None,
     ) -> None:
@@ -77,7 +76,6 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_neighbors = n_neighbors
         self.n_neighbors_bandwidth = n_neighbors_bandwidth
         self.bandwidth = bandwidth
-        self.derivative = derivative
         self.regularization = regularization
         self.n_jobs = n_jobs
 
@@ -99,7 +97,7 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             flow=Flow(1.0, "metric"),
             feature_change="derivative",
             bandwidth=as_choice(self.bandwidth, "bandwidth", ("d1", "svd")),
-            derivative=as_choice(self.derivative, "derivative", ("affine", "regression", "correlation")),
+            derivative="affine",
             regularization=as_real(self.regularization, "regularization", low=0),
             rescaling="isometric",
             diffusion_time=0.0,  # plain eigenfunctions

@@ -50,4 +50,7 @@ def reverse_metric_neighbors(
     threads: int,
 ) -> Rows:
     """The data that would count each query among their neighbours, as compressed rows."""
-    return _core.reverse_metric_neighbors(*data, *pool_reach, *reach, *queries, twins, *flow, threads)
+    return _core.reverse_metric_neighbors(
+        data.points, data.derivatives, data.features, *pool_reach, *reach,
+        queries.points, queries.derivatives, queries.features, twins, *flow, threads,
+    )  # fmt: skip

@@ -50,13 +50,14 @@ def leading_eigenpairs(
     *,
     solver: str = "auto",
     tolerance: float = TOLERANCE,
+    quiet: bool = False,
 ) -> Eigenpairs:
     """The `n_pairs` algebraically largest eigenpairs of Khat, in a result that repeats to the bit.
 
     1 is an eigenvalue once per connected component, and its eigenvectors are known: Dh, cut to each. The solvers get
     what is orthogonal to these. Those after it are checked, and tried again with a larger basis and another start.
     """
-    known = _constant_vectors(kernel, n_pairs)
+    known = _constant_vectors(kernel, n_pairs, quiet)
     n_wanted = n_pairs - known.shape[1]
     values, vectors = np.ones(known.shape[1]), known
     if n_wanted > 0:
@@ -66,12 +67,12 @@ def leading_eigenpairs(
     return Eigenpairs(values, _with_sign(vectors))
 
 
-def _constant_vectors(kernel: Kernel, most: int) -> _Array:
+def _constant_vectors(kernel: Kernel, most: int, quiet: bool) -> _Array:
     """An orthonormal basis of the eigenvectors of eigenvalue 1, Dh itself first; at most `most` of them."""
     labels = kernel.components()
     sizes = np.bincount(labels)
     c = len(sizes)
-    if c > 1:
+    if c > 1 and not quiet:
         shown = ", ".join(map(str, sizes[:5])) + (", ..." if c > 5 else "")
         warnings.warn(
             f"the graph of neighbours has {c} connected components, of {shown} points; the first {min(c, most) - 1} "
@@ -96,8 +97,9 @@ def _solve(kernel: Kernel, known: _Array, n_pairs: int, threads: int, solver: st
         solver = "dense" if n <= max(_DENSE, 2 * n_pairs) else "block"
     dense = functools.partial(_dense, kernel, known, n_pairs)
     # A Krylov space needs room beyond the pairs that are wanted.
+    attempts: list[Callable[[], Eigenpairs]]
     if solver == "dense" or n - known.shape[1] < n_pairs + 8 * _BLOCK:
-        attempts: list[Callable[[], Eigenpairs]] = [dense]
+        attempts = [dense]
     else:
         one = _arpack if solver == "arpack" else _block_lanczos
         attempts = [
@@ -231,7 +233,8 @@ def _block_lanczos(
         previous, (Q, R) = Q, _orthonormal(W, V, c + d, threads)
         full = d + b > most
         if above is not None and d == _PROBE * b:
-            if scipy.linalg.eigvalsh(T[:d, :d], check_finite=False)[-1] <= above + tolerance:
+            largest = scipy.linalg.eigvalsh(T[:d, :d], check_finite=False)[-1]
+            if largest <= above + tolerance:
                 raise _NotConverged(0)
         if d < check and not full:
             continue

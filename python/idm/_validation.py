@@ -55,12 +55,13 @@ def estimator_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tupl
     points, features = validate_data(
         estimator, X, y, multi_output=True, y_numeric=True, dtype=np.float64, order="C", ensure_min_samples=2
     )
+    features = np.array(features, dtype=np.float64)
     _check_range(points, "X")
     _check_range(features, "y")
     spread = np.ptp(features, axis=0).max()
     if spread > _LARGEST_SPREAD:
         raise ValueError(f"y has values {spread:.3g} apart, whose squares overflow; rescale it")
-    return points.copy(), np.array(features, dtype=np.float64)
+    return points.copy(), features
 
 
 def as_features(value: ArrayLike, name: str, *, n_rows: int) -> NDArray[np.float64]:

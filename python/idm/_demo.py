@@ -1,0 +1,59 @@
+"""The examples of section 4.3: fitted, tabled, and drawn like the paper's first figure."""
+
+import time
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from idm import datasets
+from idm._iterated_diffusion_map import IteratedDiffusionMap, IterationRecord
+from idm._neighbors import nearest_neighbors
+
+_Array: TypeAlias = NDArray[np.float64]
+
+EXAMPLES: dict[str, Callable[[int, int], datasets.Dataset]] = {
+    "annulus-radius": lambda n, seed: datasets.make_annulus(n, feature="radius", random_state=seed),
+    "annulus-angle": lambda n, seed: datasets.make_annulus(n, feature="angle", random_state=seed),
+    "torus-phi": lambda n, seed: datasets.make_torus(n, feature="phi", random_state=seed),
+    "torus-theta": lambda n, seed: datasets.make_torus(n, feature="theta", random_state=seed),
+    "sphere-x": lambda n, seed: datasets.make_sphere(n, feature="x", random_state=seed),
+    "sphere-twist": lambda n, seed: datasets.make_sphere(n, feature="twist", random_state=seed),
+}
+N_NEAREST = 200
+
+
+def recall(embedding: _Array, y: _Array, rows: NDArray[np.intp]) -> float:
+    """Of the 200 nearest of each row in the embedding, the share that is among the 200 nearest in the feature."""
+    n = min(N_NEAREST, len(y))
+    found = nearest_neighbors(embedding, n, queries=embedding[rows]).indices
+    true = nearest_neighbors(y, n, queries=y[rows]).indices
+    return float(np.mean([len(np.intersect1d(a, b)) / n for a, b in zip(found, true, strict=True)]))
+
+
+def demo(example: str, n_samples: int, seed: int, path: str | None) -> None:
+    """Fit an example, print a table of its iterations, and save the picture."""
+    X, _, y = EXAMPLES[example](n_samples, seed)
+    rows = np.random.default_rng(seed).permutation(n_samples)[:500]
+    print(f"{example}: {n_samples} points of R^{X.shape[1]}, {y.shape[1]} feature(s)")
+    print(f"{'iteration':>9}{'seconds':>9}{'epsilon':>10}{'coordinates':>13}{'score':>8}{'recall':>8}")
+    print(f"{'data':>9}{'':>9}{'':>10}{X.shape[1]:>13}{'':>8}{recall(X, y, rows):>8.2f}")
+
+    def tell(record: IterationRecord) -> None:
+        score = "" if record.validation_score is None else f"{record.validation_score:.4f}"
+        print(
+            f"{record.iteration:>9}{record.seconds:>9.2f}{record.epsilon:>10.2g}{record.n_coordinates:>13}{score:>8}"
+            f"{recall(record.embedding, y, rows):>8.2f}",
+            flush=True,
+        )
+
+    start = time.perf_counter()
+    model = IteratedDiffusionMap(random_state=seed, callback=tell).fit(X, y)
+    print(f"kept iteration {model.n_iter_}; {time.perf_counter() - start:.1f} s with the figures of this table")
+    if path is not None:
+        from idm import plot
+
+        figure = plot.iterations(model, X, y)
+        figure.savefig(path, dpi=110)
+        print(f"saved {path}")
