@@ -184,8 +184,9 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """The coordinates of new points; those of a training point are its row of `embedding_`.
 
         (Of repeated rows, that of the first: where a point has neighbours at the distance of the last, copies of it
-        with a larger index may not count.) Each row's result depends on that row alone, to
-        the bit. Rows far from all training data get the coordinates of the nearest data and an `ExtrapolationWarning`; `supported` tells which they are.
+        with a larger index may not count.) Each row's result depends on that row alone, to the bit. Rows far from all
+        training data get the coordinates of the nearest data and an `ExtrapolationWarning`; `supported` tells which
+        they are.
         """
         extended, supported = self._extend(X)
         warn_unsupported(supported)

@@ -145,7 +145,9 @@ def extend_iteration(
     extended, support = _core.extend(*found, row_start, columns, lengths, coordinates.epsilon, weights, values, threads)
     extended *= coordinates.scale[pool.indices[:, 0], np.newaxis]
     extended = np.where(twins >= 0, fitted.embedding[twins[:, 0]], extended)
-    return extended, support[:, 0] >= LEAST_SUPPORT
+    # Lengths that only count the feature are no distance from the data.
+    within = pool.distances[:, 0] <= fitted.pool_reach.radii[pool.indices[:, 0], 0]
+    return extended, within & (support[:, 0] >= LEAST_SUPPORT)
 
 
 def _derivatives(

@@ -2,7 +2,7 @@
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -97,7 +97,7 @@ def _solve(kernel: Kernel, known: _Array, n_pairs: int, threads: int, solver: st
         solver = "dense" if n <= max(_DENSE, 2 * n_pairs) else "block"
     dense = functools.partial(_dense, kernel, known, n_pairs)
     # A Krylov space needs room beyond the pairs that are wanted.
-    attempts: list[Callable[[], Eigenpairs]]
+    attempts: Sequence[Callable[[], Eigenpairs]]
     if solver == "dense" or n - known.shape[1] < n_pairs + 8 * _BLOCK:
         attempts = [dense]
     else:
