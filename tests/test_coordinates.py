@@ -38,6 +38,7 @@ def test_eigenfunctions_are_normalised_by_the_density(rng):
     np.testing.assert_allclose(np.mean(found.functions**2 / found.density[:, np.newaxis], axis=0), 1, rtol=1e-12)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("time", [1e-4, 1e-3, 1e-2])
 def test_near_points_of_the_circle_keep_their_geodesic_distance(time):
     # Figure 2, left: all distances agree below sqrt(t).
@@ -59,6 +60,7 @@ def test_heat_spectrum_is_that_of_the_circle():
         np.testing.assert_allclose(found.heat(time / 1e-4), np.exp(-(orders**2) * time), rtol=2e-3)
 
 
+@pytest.mark.large
 def test_iterating_the_plain_map_changes_nothing():
     # Figure 2, right: the second pass has the first one's eigenvalues, and its eigenfunctions up to an orthogonal map.
     first = coordinates(idm.nearest_neighbors(circle(2000), 300), 1e-4, 60, diffusion_time=100.0)
@@ -71,6 +73,7 @@ def test_iterating_the_plain_map_changes_nothing():
         assert np.corrcoef(before, after)[0, 1] > 0.999
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("derivative", ["exact", "estimated"])
 def test_an_ellipse_with_the_metric_of_the_circle_has_its_eigenvalues(derivative):
     # Theorem 2.1. The ellipse is sampled unevenly for the circle, too: the normalisation has to mend that.
@@ -93,6 +96,7 @@ def test_an_ellipse_with_the_metric_of_the_circle_has_its_eigenvalues(derivative
     np.testing.assert_allclose(plain.eigenvalues[:2], -((2 * np.pi / 13.365) ** 2), rtol=0.05)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(("rescaling", "median"), [("isometric", 1e-9), ("global", 0.1), ("local", 0.1)])
 def test_near_pairs_of_a_torus_keep_their_distance(rescaling, median):
     X, _, _ = idm.datasets.make_torus(4000, feature="phi", random_state=1)

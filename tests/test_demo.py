@@ -11,6 +11,7 @@ from idm._command import main
 from idm._demo import EXAMPLES
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("example", list(EXAMPLES))
 def test_every_example_is_tabled_and_drawn(example, tmp_path, capsys):
     path = tmp_path / "picture.png"

@@ -42,6 +42,7 @@ def sphere(n, seed, lower=1.0):
     return X[(X[:, 2] > 0) | (rng.uniform(size=4 * n) < lower)][:n]
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(("lower", "bound"), [(1.0, 0.06), (1 / 3, 0.13)])
 def test_sphere(lower, bound):
     """-l (l + 1), 2 l + 1 times: the first 16, with the constant. The median of five random samples."""
@@ -53,6 +54,7 @@ def test_sphere(lower, bound):
     assert np.median(errors) < bound
 
 
+@pytest.mark.large
 def test_flat_torus():
     g = 2 * np.pi * np.arange(70) / 70
     a, b = (angle.ravel() for angle in np.meshgrid(g, g))

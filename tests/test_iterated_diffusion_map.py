@@ -58,6 +58,7 @@ def test_scikit_learn_conventions(estimator, check):
 # --- what it finds
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     ("example", "least"),
     [
@@ -80,6 +81,7 @@ def test_neighbors_of_new_points_are_those_of_the_feature(example, least):
     assert ours <= theirs
 
 
+@pytest.mark.large
 @pytest.mark.filterwarnings("ignore::idm.exceptions.DisconnectedGraphWarning")  # a circle may break at last
 @pytest.mark.parametrize("example", list(EXAMPLES)[:5])
 def test_running_on_does_not_destroy_the_embedding(example):
@@ -90,6 +92,7 @@ def test_running_on_does_not_destroy_the_embedding(example):
     assert recalls[-1] >= 0.8 * max(recalls)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("feature_change", ["difference", "derivative"])
 def test_the_flow_shrinks_the_irrelevant_direction_by_1_minus_tau(feature_change):
     """An interval times a circle, flat: equation (flow), until the irrelevant direction is below the bandwidth."""
@@ -115,6 +118,7 @@ def test_the_flow_shrinks_the_irrelevant_direction_by_1_minus_tau(feature_change
         before = after
 
 
+@pytest.mark.large
 def test_several_features_at_once():
     X, coordinates, _ = idm.datasets.make_torus(1500, random_state=0)
     theta, phi = coordinates.T
@@ -243,6 +247,7 @@ def test_repeats_to_the_bit_for_every_number_of_threads():
     np.testing.assert_array_equal(one.predict(X[:20] + 0.01), two.predict(X[:20] + 0.01))
 
 
+@pytest.mark.large
 def test_the_feature_map_goes_to_the_coordinates_of_the_feature():
     X, _, y = EXAMPLES["annulus-radius"](1500, 0)
     model = IteratedDiffusionMap(random_state=0).fit(X, y)

@@ -39,6 +39,7 @@ def test_new_points(fitted, rng):
     np.testing.assert_allclose(fitted.predict(y * [3.0, 1.0]), y, atol=0.005)
 
 
+@pytest.mark.large
 def test_a_nonlinear_map_of_a_surface():
     X, _, _ = idm.datasets.make_torus(3000, random_state=0)
     y = X * (1 + 0.2 * X[:, 2:])  # bends the torus

@@ -145,8 +145,8 @@ def extend_iteration(
     extended, support = _core.extend(*found, row_start, columns, lengths, coordinates.epsilon, weights, values, threads)
     extended *= coordinates.scale[pool.indices[:, 0], np.newaxis]
     extended = np.where(twins >= 0, fitted.embedding[twins[:, 0]], extended)
-    # Lengths that only count the feature are no distance from the data.
-    within = pool.distances[:, 0] <= fitted.pool_reach.radii[pool.indices[:, 0], 0]
+    # Lengths that only count the feature are no distance from the data: nearer than the candidates reach, twice.
+    within = pool.distances[:, 0] <= 2 * fitted.pool_reach.radii[pool.indices[:, 0], 0]
     return extended, within & (support[:, 0] >= LEAST_SUPPORT)
 
 

@@ -1,0 +1,16 @@
+"""The code of the README runs as it stands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+@pytest.mark.skipif(not README.exists(), reason="the tests run outside the repository")
+def test_the_code_of_the_readme_runs(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    exec(compile(code, str(README), "exec"), {})
+    assert "R^2 of their feature 0.99" in capsys.readouterr().out
