@@ -184,7 +184,20 @@ def test_progress_is_logged_without_tqdm(caplog, monkeypatch):
     X, _, y = EXAMPLES["annulus-radius"](300, 0)
     with caplog.at_level(logging.INFO, logger="idm"):
         IteratedDiffusionMap(early_stopping=False, max_iter=2, verbose=1).fit(X, y)
-    assert [r.message.split(":")[0] for r in caplog.records] == ["iteration 1", "iteration 2"]
+    messages = [r.message for r in caplog.records]
+    assert messages[:3] == ["iteration 1: neighbours", "iteration 1: lengths", "iteration 1: eigenpairs"]
+    assert messages[3].startswith("iteration 1: epsilon")
+    assert messages[4] == "iteration 2: neighbours"
+
+
+def test_progress_is_a_bar_with_tqdm(capsys):
+    X, _, y = EXAMPLES["annulus-radius"](300, 0)
+    IteratedDiffusionMap(random_state=0, max_iter=2, verbose=1).fit(X, y)
+    shown = capsys.readouterr().err
+    assert "2/2" in shown
+    assert "score 0.9" in shown
+    IteratedDiffusionMap(random_state=0, max_iter=2).fit(X, y)
+    assert capsys.readouterr().err == ""
 
 
 # --- new points

@@ -244,11 +244,11 @@ class IteratedDiffusionMap(
         new_features, twins = self._features_at(new, threads)
         best, best_score = 0, -np.inf
         current = X_train
-        with progress(max_iter, self.verbose) as tell:
+        with progress(max_iter, self.verbose) as shown:
             for number in range(1, max_iter + 1):
                 start = time.perf_counter()
                 try:
-                    fitted = fit_iteration(current, y_train, settings, threads)
+                    fitted = fit_iteration(current, y_train, settings, threads, shown)
                 except CoincidentPointsError:
                     if number == 1:
                         raise
@@ -256,12 +256,13 @@ class IteratedDiffusionMap(
                 current = fitted.embedding
                 score = None
                 if len(held_out):
+                    shown.stage("held-out rows")
                     new, _ = extend_iteration(fitted, new, new_features, twins, threads)
                     score = _held_out_score(current, y_train, new, features[held_out])
                 self._iterations.append(fitted)
                 record = _record(number, fitted, train, held_out, new, score, time.perf_counter() - start)
                 self.iterations_.append(record)
-                tell(record)
+                shown.done(record)
                 if score is None or score > best_score + tol:
                     best, best_score = number, best_score if score is None else score
                 stopped = self.callback is not None and bool(self.callback(record))

@@ -12,6 +12,7 @@ from idm._kernel import global_bandwidth
 from idm._local_geometry import tuned_geometry
 from idm._metric import FeaturePoints, Flow, metric_neighbors, metric_neighbors_of_queries, reverse_metric_neighbors
 from idm._neighbors import Neighbors, check_squares
+from idm._progress import Progress
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -61,14 +62,19 @@ class Iteration(NamedTuple):
     embedding: _Array  # (N, M'), of the data
 
 
-def fit_iteration(points: _Array, features: _Array, settings: Settings, threads: int) -> Iteration:
+def fit_iteration(
+    points: _Array, features: _Array, settings: Settings, threads: int, shown: Progress | None = None
+) -> Iteration:
     """From the coordinates of one iteration to those of the next."""
+    shown = Progress() if shown is None else shown
+    shown.stage("neighbours")
     n = len(points)
     k = min(settings.n_neighbors, n)
     pool_size = min(n, int(np.ceil(_POOL * k)))
     pool = Neighbors(*_core.nearest_neighbors(points, None, pool_size, threads))
     check_squares(pool.distances, "X")
     bandwidth = dimension = None
+    shown.stage("lengths")
     if settings.feature_change == "derivative":
         near = Neighbors(pool.indices[:, :k].copy(), pool.distances[:, :k].copy())
         geometry = tuned_geometry(points, near, settings.bandwidth, settings.n_bandwidths, threads)
@@ -88,6 +94,7 @@ def fit_iteration(points: _Array, features: _Array, settings: Settings, threads:
     time = settings.diffusion_time
     if time is None:
         time = _TIME * float(np.mean(neighbors.distances[:, -1] ** 2)) / epsilon
+    shown.stage("eigenpairs")
     coordinates = diffusion_coordinates(
         neighbors,
         epsilon,

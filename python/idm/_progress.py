@@ -2,30 +2,61 @@
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 _logger = logging.getLogger("idm")
 
 
+class Progress:
+    """Tells nothing: verbose=0."""
+
+    def stage(self, name: str) -> None:
+        """What the current iteration does now."""
+
+    def done(self, record: Any) -> None:
+        """What an iteration came to."""
+
+
+class _Log(Progress):
+    def __init__(self) -> None:
+        self._iteration = 1
+
+    def stage(self, name: str) -> None:
+        _logger.info("iteration %d: %s", self._iteration, name)
+
+    def done(self, record: Any) -> None:
+        _logger.info("iteration %d: %s", record.iteration, _summary(record))
+        self._iteration = record.iteration + 1
+
+
+class _Bar(Progress):
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+        self._last = ""
+
+    def stage(self, name: str) -> None:
+        self._bar.set_postfix_str(f"{self._last}now {name}")
+
+    def done(self, record: Any) -> None:
+        self._last = f"{_summary(record)}; "
+        self._bar.set_postfix_str(_summary(record), refresh=False)
+        self._bar.update()
+
+
 @contextlib.contextmanager
-def progress(n_iterations: int, verbose: int) -> Iterator[Callable[[Any], None]]:
-    """A function to call with the record of each iteration."""
+def progress(n_iterations: int, verbose: int) -> Iterator[Progress]:
+    """A Progress for the iterations of a fit."""
     if not verbose:
-        yield lambda record: None
+        yield Progress()
         return
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        yield lambda record: _logger.info("iteration %d: %s", record.iteration, _summary(record))
+        yield _Log()
         return
     with tqdm(total=n_iterations, desc="IteratedDiffusionMap", unit="iteration") as bar:
-
-        def tell(record: Any) -> None:
-            bar.set_postfix_str(_summary(record), refresh=False)
-            bar.update()
-
-        yield tell
+        yield _Bar(bar)
 
 
 def _summary(record: Any) -> str:
