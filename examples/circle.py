@@ -38,7 +38,7 @@ matched = b @ (u @ vt)  # eigenfunctions of equal eigenvalues differ by a rotati
 for column in (0, 4, 8):
     line = functions.plot(angle, a[:, column], label=f"lambda = {fitted.eigenvalues_[column]:.2f}")[0]
     functions.plot(angle[::50], matched[::50, column], "o", color=line.get_color())
-functions.set(xlabel="angle", title="Eigenfunctions: of the data (lines), of their map (dots)")
+functions.set(xlabel="angle", title="Eigenfunctions (lines), iterated (dots)")
 for axes in (distances, spectra, functions):
     axes.legend()
 figure.savefig("circle.png", dpi=90)
