@@ -62,6 +62,12 @@ def test_far_points_are_told(fitted):
         fitted.predict([[100.0, 0.0]])
 
 
+@pytest.mark.parametrize("scale", [1e-60, 1.0, 1e20])
+def test_units_of_the_features_do_not_matter(rng, scale):
+    X = rng.normal(size=(300, 2))
+    assert LocalKernelMap().fit(X, X * scale).score(X, X * scale) > 0.98
+
+
 def test_wrong_parameters(ellipse):
     for name, value in (("n_components", 0), ("n_neighbors", 1), ("bandwidth", "other"), ("regularization", -1.0)):
         with pytest.raises(ValueError, match=name):

@@ -11,12 +11,12 @@ void regress(benchmark::State& state, const Matrix& points, double bandwidth, do
     const Index n = points.rows(), m = points.cols();
     const Neighbors neighbors(points, 500);
     const Matrix bandwidths = Matrix::Constant(n, 1, bandwidth), values = points.leftCols(2);
-    Matrix derivatives(n, 2 * m);
+    Matrix derivatives(n, 2 * m), fitted(n, 2);
     const Execution execution{static_cast<int>(state.range(0))};
     for (auto _ : state) {
         local_derivatives(view(points), view(values), view(points), view(values), neighbors.indices(),
                           neighbors.distances(), view(bandwidths), Derivative::affine, gamma, view(derivatives),
-                          execution);
+                          view(fitted), execution);
     }
 }
 

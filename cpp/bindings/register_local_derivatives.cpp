@@ -15,8 +15,8 @@ Derivative method_of(const std::string& name) {
 }
 
 py::tuple local_derivatives(const Array& points, const Array& values, const Array& bases,
-                        const std::optional<Array>& base_values, const IndexArray& indices, const Array& distances,
-                        const Array& bandwidths, const std::string& method, double regularization, int n_threads) {
+                            const std::optional<Array>& base_values, const IndexArray& indices, const Array& distances,
+                            const Array& bandwidths, const std::string& method, double regularization, int n_threads) {
     const ConstMatrixView p = view(points), y = view(values), b = view(bases), d = view(distances),
                           e = view(bandwidths);
     const ConstMatrixView base_y = base_values ? view(*base_values) : ConstMatrixView(nullptr, 0, 0);

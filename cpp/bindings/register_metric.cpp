@@ -18,7 +18,8 @@ Flow flow_of(double tau, const std::string& mixing) {
 // Derivatives or features, the other None.
 FeaturePoints feature_points(const Array& points, const OptionalArray& derivatives, const OptionalArray& features) {
     const ConstMatrixView none(nullptr, 0, 0);
-    const FeaturePoints result{view(points), derivatives ? view(*derivatives) : none, features ? view(*features) : none};
+    const FeaturePoints result{view(points), derivatives ? view(*derivatives) : none,
+                               features ? view(*features) : none};
     const bool fits = derivatives ? result.derivatives.rows() == result.points.rows() &&
                                         result.derivatives.cols() % result.points.cols() == 0
                                   : result.features.rows() == result.points.rows();
@@ -50,9 +51,8 @@ py::tuple metric_neighbors(const Array& points, const OptionalArray& derivatives
     Array lengths({b.points.rows(), k});
     const IndexMatrixView i = mutable_view(indices);
     const MatrixView l = mutable_view(lengths);
-    run(n_threads, [&](const Execution& execution) {
-        idm::metric_neighbors(p, b, c, d, flow, !bases, i, l, execution);
-    });
+    run(n_threads,
+        [&](const Execution& execution) { idm::metric_neighbors(p, b, c, d, flow, !bases, i, l, execution); });
     return py::make_tuple(indices, lengths);
 }
 

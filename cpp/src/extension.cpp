@@ -112,11 +112,12 @@ void extend(ConstIndexMatrixView indices, ConstMatrixView distances, SparseView 
                 const std::int64_t first = reverse.row_start[i], last = reverse.row_start[i + 1];
                 double nearest = distances.row(i).minCoeff();
                 for (std::int64_t e = first; e < last; ++e) nearest = std::min(nearest, reverse.values[e]);
-                const double exponent = -0.5 / epsilon, shift = nearest * nearest;
+                const double exponent = -0.5 / epsilon;
                 w.columns.clear();
                 w.kernel.clear();
                 const auto add = [&](std::int32_t point, double d) {
-                    const double half = std::exp(exponent * (d * d - shift)) / 2;
+                    // d^2 - nearest^2 without rounding where they are equal, whatever the compiler contracts.
+                    const double half = std::exp(exponent * ((d - nearest) * (d + nearest))) / 2;
                     if (w.place[point] < 0) {
                         w.place[point] = static_cast<std::int32_t>(w.columns.size());
                         w.columns.push_back(point);
@@ -134,7 +135,7 @@ void extend(ConstIndexMatrixView indices, ConstMatrixView distances, SparseView 
                     total += w.kernel[e];
                     w.place[w.columns[e]] = -1;
                 }
-                support(i, 0) = sum * std::exp(exponent * shift);
+                support(i, 0) = sum * std::exp(exponent * (nearest * nearest));
                 for (double& weight : w.kernel) weight /= total;
                 weighted_rows(w.columns.data(), w.kernel.data(), static_cast<std::int64_t>(w.columns.size()),
                               values.data(), values.cols(), extended.row(i).data());

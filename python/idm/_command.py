@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,6 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     options = parser.parse_args(arguments)
     path = options.output or f"idm-{options.example}.png"
+    if options.n_samples < 20:
+        parser.error(f"--n-samples must be at least 20, got {options.n_samples}")
+    if not Path(path).absolute().parent.is_dir():
+        parser.error(f"--output {path}: its folder does not exist")
     try:
         import matplotlib  # noqa: F401
     except ImportError:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from idm import _core
 from idm._coordinates import Rescaling, diffusion_coordinates
-from idm._extension import Reach, extend, warn_unsupported
+from idm._extension import Reach, extend, of_first_copies, warn_unsupported
 from idm._kernel import global_bandwidth, warn_if_cut
 from idm._neighbors import Neighbors, as_neighbors, check_squares, refined
 from idm._spectrum import EigenSolver
@@ -146,6 +146,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             epsilon = global_bandwidth(neighbors.distances, n_bandwidth)
         warn_if_cut(neighbors.distances, epsilon, n)
         reach, k = Reach.of(neighbors), neighbors.indices.shape[1]
+        nearest = Neighbors(neighbors.indices[:, :2].copy(), neighbors.distances[:, :2].copy())
         coordinates = diffusion_coordinates(
             neighbors,
             epsilon,
@@ -167,7 +168,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
         self._points, self._reach, self._n_neighbors, self._euclidean = points, reach, k, euclidean
         self._coordinates, self._diffusion_time = coordinates, time
-        self.embedding_ = coordinates.embedding(time)
+        self.embedding_ = of_first_copies(coordinates.embedding(time), points, nearest, threads)
         self.eigenvalues_ = coordinates.eigenvalues
         self.eigenvectors_ = coordinates.functions
         self.density_ = coordinates.density
@@ -183,10 +184,9 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """The coordinates of new points; those of a training point are its row of `embedding_`.
 
-        (Of repeated rows, that of the first: where a point has neighbours at the distance of the last, copies of it
-        with a larger index may not count.) Each row's result depends on that row alone, to the bit. Rows far from all
-        training data get the coordinates of the nearest data and an `ExtrapolationWarning`; `supported` tells which
-        they are.
+        Copies of a point have the coordinates of the first of them. Each row's result depends on that row alone, to the
+        bit. Rows far from all training data get the coordinates of the nearest data and an `ExtrapolationWarning`;
+        `supported` tells which they are.
         """
         extended, supported = self._extend(X)
         warn_unsupported(supported)

@@ -66,6 +66,18 @@ def extend(
     return result, supported
 
 
+def of_first_copies(values: _Array, points: _Array, neighbors: Neighbors, threads: int) -> _Array:
+    """`values` with a row per point, in which copies of a point get that of the first of them.
+
+    They differ where the last neighbours of a point are copies of each other and only some of them count, but new
+    points cannot tell which copy they are.
+    """
+    if neighbors.distances.shape[1] < 2 or neighbors.distances[:, 1].all():
+        return values
+    first, _ = _core.nearest_neighbors(points, points, 1, threads)
+    return np.ascontiguousarray(values[first[:, 0]])
+
+
 def batches(n_rows: int, n_data: int) -> Iterator[slice]:
     """Slices of all rows that bound the memory of what is done with them."""
     size = min(8192, max(64, _MOST_PAIRS // n_data))
@@ -79,8 +91,8 @@ def warn_unsupported(supported: NDArray[np.bool_]) -> None:
     if n_far:
         warnings.warn(
             f"{n_far} of {len(supported)} rows of X (the first: row {supported.argmin()}) are far from all training "
-            "data in units of the bandwidth; their coordinates are those of the nearest data and say little. "
-            "supported(X) tells which rows these are",
+            "data in units of the bandwidth, and what is computed for them says little; supported(X) tells which rows "
+            "these are",
             ExtrapolationWarning,
             stacklevel=3,
         )

@@ -17,17 +17,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from idm import _core
 from idm._coordinates import Rescaling
-from idm._extension import batches, warn_unsupported
+from idm._extension import batches, of_first_copies, warn_unsupported
 from idm._feature_estimate import FeatureEstimate, estimate_feature
 from idm._feature_map import feature_map
 from idm._iteration import Iteration, Settings, extend_iteration, fit_iteration
+from idm._kernel import global_bandwidth
 from idm._local_geometry import Tuning, tuned_geometry
 from idm._metric import Flow
 from idm._neighbors import Neighbors, check_squares
 from idm._progress import progress
 from idm._threads import n_threads
 from idm._validation import as_choice, as_integer, as_real, estimator_data, estimator_points
-from idm.exceptions import CoincidentPointsError, ConstantFeatureWarning
+from idm.exceptions import CoincidentPointsError, ConstantFeatureWarning, EigenpairError
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -130,7 +131,7 @@ class IteratedDiffusionMap(
         The iteration that was kept.
     iterations_ : list of IterationRecord
         All iterations that were run.
-    feature_map_ : array of shape (M', n)
+    feature_map_ : array of shape (M', up to 10)
         The linear map H of section 4.2, from the coordinates (less their means) to the rescaled diffusion coordinates
         of y.
     feature_map_residual_ : float
@@ -221,7 +222,6 @@ class IteratedDiffusionMap(
     def fit(self, X: ArrayLike, y: ArrayLike) -> "IteratedDiffusionMap":
         """Fit the map to points X (N, m) and their features y, (N,) or (N, n)."""
         points, given = estimator_data(self, X, y)
-        self._one_feature = given.ndim == 1
         features = given.reshape(len(points), -1)
         settings = self._checked_settings()
         max_iter = as_integer(self.max_iter, "max_iter", low=1)
@@ -237,11 +237,13 @@ class IteratedDiffusionMap(
         train, held_out = self._split(len(points))
         X_train, y_train = points[train], features[train]
 
-        self._estimate = _feature_estimate(X_train, y_train, settings, threads)
-        self.iterations_: list[IterationRecord] = []
-        self._iterations: list[Iteration] = []
+        nearest = _neighbors(X_train, settings, threads)
+        global_bandwidth(nearest.distances, settings.n_neighbors_bandwidth, rows=train)  # for its warning
+        estimate = _feature_estimate(X_train, y_train, nearest, settings, threads)
+        records: list[IterationRecord] = []
+        iterations: list[Iteration] = []
         new = points[held_out]
-        new_features, twins = self._features_at(new, threads)
+        new_features, twins = _features_at(estimate, new, threads)
         best, best_score = 0, -np.inf
         current = X_train
         with progress(max_iter, self.verbose) as shown:
@@ -249,7 +251,7 @@ class IteratedDiffusionMap(
                 start = time.perf_counter()
                 try:
                     fitted = fit_iteration(current, y_train, settings, threads, shown)
-                except CoincidentPointsError:
+                except (CoincidentPointsError, EigenpairError):
                     if number == 1:
                         raise
                     break  # points of equal features coincide: there is nothing left to do
@@ -259,22 +261,30 @@ class IteratedDiffusionMap(
                     shown.stage("held-out rows")
                     new, _ = extend_iteration(fitted, new, new_features, twins, threads)
                     score = _held_out_score(current, y_train, new, features[held_out])
-                self._iterations.append(fitted)
-                record = _record(number, fitted, train, held_out, new, score, time.perf_counter() - start)
-                self.iterations_.append(record)
+                iterations.append(fitted)
+                embedding = np.empty((len(points), current.shape[1]))
+                embedding[train] = of_first_copies(current, X_train, nearest, threads)
+                if len(held_out):
+                    embedding[held_out] = new
+                record = _record(number, fitted, embedding, score, time.perf_counter() - start)
+                records.append(record)
                 shown.done(record)
                 if score is None or score > best_score + tol:
                     best, best_score = number, best_score if score is None else score
                 stopped = self.callback is not None and bool(self.callback(record))
                 if stopped or number - best >= patience:
                     break
-        self.n_iter_ = best
-        del self._iterations[best:]
-        self.embedding_ = self.iterations_[best - 1].embedding
-        self._regression = _regression(self.embedding_, features)
-        self.feature_map_, self.feature_map_residual_ = feature_map(self.embedding_, features, threads)
-        self._n_features_out = self.embedding_.shape[1]
+        kept = records[best - 1].embedding
+        regression = _regression(kept, features)
+        self.feature_map_, self.feature_map_residual_ = feature_map(kept, features, threads)
+        self._estimate, self._iterations, self._regression = estimate, iterations[:best], regression
+        self._one_feature = given.ndim == 1
+        self.iterations_, self.n_iter_ = records, best
+        self.embedding_, self._n_features_out = kept, kept.shape[1]
         return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "embedding_")
 
     def fit_transform(self, X: ArrayLike, y: ArrayLike) -> _Array:
         """Fit the map and return the coordinates of the rows of X."""
@@ -295,7 +305,11 @@ class IteratedDiffusionMap(
         return self._extend(X)[1]
 
     def predict(self, X: ArrayLike) -> _Array:
-        """The features of new points, by linear regression on their coordinates."""
+        """The features of new points, by linear regression on their coordinates.
+
+        Training rows take part with their own features, so that `score` says something of new rows only. Results agree
+        to rounding, not to the bit, however many rows are given at once.
+        """
         predicted: _Array = self._regression_of(self.transform(X))
         return predicted
 
@@ -311,22 +325,12 @@ class IteratedDiffusionMap(
         supported = np.ones(len(queries), dtype=np.bool_)
         for rows in batches(len(queries), len(self._estimate.points)):
             current = queries[rows]
-            features, twins = self._features_at(current, threads)
+            features, twins = _features_at(self._estimate, current, threads)
             for fitted in self._iterations:
                 current, near = extend_iteration(fitted, current, features, twins, threads)
                 supported[rows] &= near
             result[rows] = current
         return result, supported
-
-    def _features_at(self, queries: _Array, threads: int) -> tuple[_Array, NDArray[np.intp]]:
-        """The feature (Q, n) of new points, estimated in the space of X, and their twins (Q, 1) in the data or -1."""
-        estimate = self._estimate
-        if len(queries) == 0:
-            return np.zeros((0, estimate.features.shape[1])), np.zeros((0, 1), dtype=np.intp)
-        found = Neighbors(*_core.nearest_neighbors(estimate.points, queries, estimate.n_neighbors, threads))
-        check_squares(found.distances, "X")
-        twins = np.where(found.distances[:, :1] == 0, found.indices[:, :1], -1)
-        return estimate.at(queries, found, twins, threads), twins
 
     def _checked_settings(self) -> Settings:
         if isinstance(self.diffusion_time, str):
@@ -334,6 +338,10 @@ class IteratedDiffusionMap(
             diffusion_time = None
         else:
             diffusion_time = as_real(self.diffusion_time, "diffusion_time", low=0)
+            if diffusion_time == 0 and self.rescaling != "isometric":
+                raise ValueError(
+                    f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
+                )
         return Settings(
             n_components=as_integer(self.n_components, "n_components", low=1),
             n_neighbors=as_integer(self.n_neighbors, "n_neighbors", low=2),
@@ -357,12 +365,27 @@ class IteratedDiffusionMap(
         return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
 
-def _feature_estimate(points: _Array, features: _Array, settings: Settings, threads: int) -> FeatureEstimate:
-    k = min(settings.n_neighbors, len(points))
-    neighbors = Neighbors(*_core.nearest_neighbors(points, None, k, threads))
-    check_squares(neighbors.distances, "X")
+def _neighbors(points: _Array, settings: Settings, threads: int) -> Neighbors:
+    found = Neighbors(*_core.nearest_neighbors(points, None, min(settings.n_neighbors, len(points)), threads))
+    check_squares(found.distances, "X")
+    return found
+
+
+def _feature_estimate(
+    points: _Array, features: _Array, neighbors: Neighbors, settings: Settings, threads: int
+) -> FeatureEstimate:
     geometry = tuned_geometry(points, neighbors, settings.bandwidth, settings.n_bandwidths, threads)
     return estimate_feature(points, features, neighbors, geometry.bandwidth, settings.regularization, threads)
+
+
+def _features_at(estimate: FeatureEstimate, queries: _Array, threads: int) -> tuple[_Array, NDArray[np.intp]]:
+    """The feature (Q, n) of new points, estimated in the space of X, and their twins (Q, 1) in the data or -1."""
+    if len(queries) == 0:
+        return np.zeros((0, estimate.features.shape[1])), np.zeros((0, 1), dtype=np.intp)
+    found = Neighbors(*_core.nearest_neighbors(estimate.points, queries, estimate.n_neighbors, threads))
+    check_squares(found.distances, "X")
+    twins = np.where(found.distances[:, :1] == 0, found.indices[:, :1], -1)
+    return estimate.at(queries, found, twins, threads), twins
 
 
 def _regression(embedding: _Array, features: _Array) -> Any:
@@ -379,19 +402,7 @@ def _held_out_score(embedding: _Array, features: _Array, new: _Array, new_featur
     return float(KNeighborsRegressor(n_neighbors).fit(embedding, features).score(new, new_features))
 
 
-def _record(
-    number: int,
-    fitted: Iteration,
-    train: NDArray[np.intp],
-    held_out: NDArray[np.intp],
-    new: _Array,
-    score: float | None,
-    seconds: float,
-) -> IterationRecord:
-    embedding = np.empty((len(train) + len(held_out), fitted.embedding.shape[1]))
-    embedding[train] = fitted.embedding
-    if len(held_out):
-        embedding[held_out] = new
+def _record(number: int, fitted: Iteration, embedding: _Array, score: float | None, seconds: float) -> IterationRecord:
     coordinates = fitted.coordinates
     return IterationRecord(
         number,

@@ -13,6 +13,7 @@ from idm._local_geometry import tuned_geometry
 from idm._metric import FeaturePoints, Flow, metric_neighbors, metric_neighbors_of_queries, reverse_metric_neighbors
 from idm._neighbors import Neighbors, check_squares
 from idm._progress import Progress
+from idm.exceptions import CoincidentPointsError
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -89,7 +90,13 @@ def fit_iteration(
     neighbors = metric_neighbors(data, pool, settings.flow, k, threads)
     reaches = Reach.of(pool), Reach.of(neighbors)
     del pool
-    epsilon = global_bandwidth(neighbors.distances, settings.n_neighbors_bandwidth)
+    try:
+        epsilon = global_bandwidth(neighbors.distances, settings.n_neighbors_bandwidth, quiet=True)
+    except CoincidentPointsError:
+        raise CoincidentPointsError(
+            f"no two neighbours are apart by the lengths of the flow (tau={settings.flow.tau:g}): most rows have "
+            "copies in X, or in y if tau is 1; remove them, raise n_neighbors, or lower tau"
+        ) from None
     epsilon = max(epsilon, _LEAST_EPSILON * float(np.max(neighbors.distances)) ** 2)
     time = settings.diffusion_time
     if time is None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from idm import _core
 from idm._neighbors import Neighbors
-from idm._validation import as_bandwidths
+from idm._validation import SMALLEST_BANDWIDTH, as_bandwidths
 from idm.exceptions import CoincidentPointsError, KernelCutWarning, OutlierWarning
 
 
@@ -44,15 +44,22 @@ class Kernel(NamedTuple):
         return rank[labels[:, 0]]
 
 
-def global_bandwidth(distances: NDArray[np.float64], n_neighbors_bandwidth: int, *, quiet: bool = False) -> float:
+def global_bandwidth(
+    distances: NDArray[np.float64],
+    n_neighbors_bandwidth: int,
+    *,
+    rows: NDArray[np.intp] | None = None,
+    quiet: bool = False,
+) -> float:
     """The mean of squared distances over all points and their first neighbours.
 
-    At most a quarter of the neighbours are used: the kernel must have decayed where the neighbours end.
+    At most a quarter of the neighbours are used: the kernel must have decayed where the neighbours end. `rows` are the
+    numbers by which the user knows the points, if they are not all; `quiet` leaves out the warning of outliers.
     """
     k = max(2, min(n_neighbors_bandwidth, distances.shape[1] // 4))
     squares = np.mean(distances[:, :k] ** 2, axis=1)
     epsilon = float(np.mean(squares))
-    if not epsilon > 0:
+    if not epsilon > SMALLEST_BANDWIDTH:
         raise CoincidentPointsError(
             f"X has no two points apart (by 1e-145 or more) among {k} neighbours (at most a quarter of n_neighbors); "
             "remove duplicates, raise n_neighbors, set epsilon, or rescale X"
@@ -60,6 +67,7 @@ def global_bandwidth(distances: NDArray[np.float64], n_neighbors_bandwidth: int,
     typical = np.median(squares[squares > 0])
     if epsilon > 100 * typical and not quiet:
         far = np.flatnonzero(squares > 100 * typical)
+        far = far if rows is None else rows[far]
         warnings.warn(
             f"epsilon = {epsilon:.3g} comes from {len(far)} points far from all others (the first: row {far[0]}); half "
             f"of the points would have {typical:.3g} or less. Remove those points, or set epsilon",

@@ -10,7 +10,7 @@ from idm import _core
 from idm._neighbors import Neighbors, given_or_found
 from idm._threads import n_threads
 from idm._validation import as_choice, as_integer, as_points
-from idm.exceptions import DegenerateNeighborhoodWarning
+from idm.exceptions import CoincidentPointsError, DegenerateNeighborhoodWarning
 
 Tuning = Literal["d1", "svd"]
 
@@ -93,7 +93,7 @@ def tuned_geometry(
     )
     k = neighbors.indices.shape[1]
     if n_missing == len(points):
-        raise ValueError(
+        raise CoincidentPointsError(
             f"X has no two points apart (by 1e-145 or more) among {k} neighbours; remove duplicates, raise "
             "n_neighbors, or rescale X"
         )

@@ -88,7 +88,6 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Fit the map to pairs of rows of X (N, m) and y, (N,) or (N, n)."""
         points, given = estimator_data(self, X, y)
         features = given.reshape(len(points), -1)
-        self._one_feature = given.ndim == 1
         n = len(points)
         settings = Settings(
             n_components=min(as_integer(self.n_components, "n_components", low=1), n - 1),
@@ -103,8 +102,7 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             diffusion_time=0.0,  # plain eigenfunctions
         )
         threads = n_threads(self.n_jobs)
-        self._points = points
-        self._iteration = fit_iteration(points, features, settings, threads)
+        iteration = fit_iteration(points, features, settings, threads)
         neighbors = Neighbors(*_core.nearest_neighbors(features, None, min(settings.n_neighbors, n), threads))
         check_squares(neighbors.distances, "y")
         of_y = diffusion_coordinates(
@@ -119,17 +117,34 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             eigen_solver="auto",
             exact=True,
         )
-        self.eigenvalues_ = np.stack([self._iteration.eigenvalues, of_y.eigenvalues])
-        functions = self._iteration.embedding
-        self.feature_map_, *_ = np.linalg.lstsq(functions, of_y.functions, rcond=None)
-        residual = functions @ self.feature_map_ - of_y.functions
-        self.feature_map_residual_ = float(np.linalg.norm(residual) / np.linalg.norm(of_y.functions))
+        # Columns of mean square 1, whatever the units of X and y.
+        self._norms = np.sqrt(np.mean(iteration.embedding**2, axis=0))
+        functions = iteration.embedding / self._norms
+        target = of_y.functions / np.sqrt(np.mean(of_y.functions**2, axis=0))
+        self.feature_map_, *_ = np.linalg.lstsq(functions, target, rcond=None)
+        residual = functions @ self.feature_map_ - target
+        self.feature_map_residual_ = float(np.linalg.norm(residual) / np.linalg.norm(target))
         # y in terms of its own eigenfunctions, the constant one first, to come back from them.
-        self._from_functions, *_ = np.linalg.lstsq(_with_constant(of_y.functions), features, rcond=None)
+        self._from_functions, *_ = np.linalg.lstsq(_with_constant(target), features, rcond=None)
+        self._one_feature = given.ndim == 1
+        self._points, self._iteration = points, iteration
+        self.eigenvalues_ = np.stack([iteration.eigenvalues, of_y.eigenvalues])
         return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "eigenvalues_")
 
     def predict(self, X: ArrayLike) -> _Array:
         """H at new points: eigenfunctions on X, mapped to those on Y, and from there to y."""
+        predicted, supported = self._extend(X)
+        warn_unsupported(supported)
+        return predicted[:, 0] if self._one_feature else predicted
+
+    def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which rows of X are near enough to the training data for `predict` to say something: (rows,)."""
+        return self._extend(X)[1]
+
+    def _extend(self, X: ArrayLike) -> tuple[_Array, NDArray[np.bool_]]:
         check_is_fitted(self)
         queries = estimator_points(self, X, fit=False)
         threads = n_threads(self.n_jobs)
@@ -141,9 +156,8 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             twins = np.where(nearest.distances == 0, nearest.indices, -1)
             unknown = np.zeros((len(twins), 0))  # features: derivatives are used
             functions, supported[rows] = extend_iteration(self._iteration, queries[rows], unknown, twins, threads)
-            predicted[rows] = _with_constant(functions @ self.feature_map_) @ self._from_functions
-        warn_unsupported(supported)
-        return predicted[:, 0] if self._one_feature else predicted
+            predicted[rows] = _with_constant(functions / self._norms @ self.feature_map_) @ self._from_functions
+        return predicted, supported
 
 
 def _with_constant(functions: _Array) -> _Array:

@@ -76,7 +76,7 @@ def _constant_vectors(kernel: Kernel, most: int, quiet: bool) -> _Array:
         shown = ", ".join(map(str, sizes[:5])) + (", ..." if c > 5 else "")
         warnings.warn(
             f"the graph of neighbours has {c} connected components, of {shown} points; the first {min(c, most) - 1} "
-            "coordinates only tell them apart. Raise n_neighbors or epsilon, or fit the components one by one",
+            "coordinates only tell them apart. Raise n_neighbors or the bandwidth, or fit the components one by one",
             DisconnectedGraphWarning,
             stacklevel=5,
         )

@@ -52,6 +52,15 @@ def _warn_forked(_pid: int) -> None:
 _blas = threading.Lock()
 
 
+def _new_lock() -> None:
+    global _blas
+    _blas = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # another thread may hold it while the process forks
+    os.register_at_fork(after_in_child=_new_lock)
+
+
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
     """BLAS on one thread, so that results repeat to the bit for every number of threads.

@@ -16,7 +16,8 @@ _LARGEST = 1e300
 # Of features, whose squared differences are added to those of points.
 _LARGEST_SPREAD = 1e140
 # Squares of the distances that steps accept.
-_BANDWIDTHS = (1e-290, 1e290)
+SMALLEST_BANDWIDTH = 1e-290
+_BANDWIDTHS = (SMALLEST_BANDWIDTH, 1e290)
 
 
 def as_points(value: ArrayLike, name: str, *, n_columns: int | None = None) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from idm._iterated_diffusion_map import IteratedDiffusionMap
 from idm._neighbors import nearest_neighbors
-from idm._validation import as_features, as_points
+from idm._validation import as_features, as_integer, as_points
 
 try:
     from matplotlib.figure import Figure
@@ -36,7 +36,9 @@ def iterations(model: IteratedDiffusionMap, X: ArrayLike, y: ArrayLike, *, point
     points = as_points(X, "X")
     features = as_features(y, "y", n_rows=len(points))
     colour, cmap = _colour(features)
-    chosen = int(np.argmin(np.abs(colour - np.median(colour)))) if point is None else point
+    chosen = int(np.argmin(np.abs(colour - np.median(colour))))
+    if point is not None:
+        chosen = as_integer(point, "point", low=0, high=len(points) - 1)
     panels = [("data", points)]
     panels += [(f"iteration {r.iteration}", r.embedding) for r in model.iterations_[: model.n_iter_]]
     figure = Figure(figsize=(2.9 * len(panels), 6), layout="constrained")

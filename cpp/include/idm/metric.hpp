@@ -3,8 +3,8 @@
 //     lengths:  dH = (1 - tau) |dx| + tau |dy|
 //     metric:   dH^2 = (1 - tau) |dx|^2 + tau |dy|^2
 //
-// |dy| is the change of the feature, either DH dx with the derivative DH of the point that the length starts from, so that
-// dH(i, j) and dH(j, i) differ, or the difference of the features of both points.
+// |dy| is the change of the feature, either DH dx with the derivative DH of the point that the length starts from, so
+// that dH(i, j) and dH(j, i) differ, or the difference of the features of both points.
 #pragma once
 
 #include "idm/eigen.hpp"
@@ -26,8 +26,8 @@ struct FeaturePoints {
     ConstMatrixView points, derivatives, features;
 };
 
-// For each base the k smallest dH among its candidates (`candidates` and their |dx|, Q x p, rows of points), sorted, ties
-// by index. Where the bases are the points themselves (`self`), each is its own first neighbour, with dH = 0.
+// For each base the k smallest dH among its candidates (`candidates` and their |dx|, Q x p, rows of points), sorted,
+// ties by index. Where the bases are the points themselves (`self`), each is its own first neighbour, with dH = 0.
 void metric_neighbors(FeaturePoints points, FeaturePoints bases, ConstIndexMatrixView candidates,
                       ConstMatrixView distances, Flow flow, bool self, IndexMatrixView indices, MatrixView lengths,
                       const Execution& execution);
