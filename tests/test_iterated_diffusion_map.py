@@ -403,6 +403,7 @@ def test_an_outlier(rng):
 
 
 @pytest.mark.filterwarnings("ignore::idm.exceptions.OutlierWarning")
+@pytest.mark.filterwarnings("ignore::idm.exceptions.ExtrapolationWarning")  # new points are between the values
 def test_a_feature_of_two_values_ends_in_points_of_one_value_each(rng):
     # The graph falls apart in a later iteration, and the points of each value coincide in the end.
     X = rng.normal(size=(200, 2))
