@@ -526,3 +526,29 @@ def test_more_columns_than_neighbors(rng):
     X = rng.normal(size=(120, 200))
     model = IteratedDiffusionMap(n_neighbors=30, max_iter=1, random_state=0).fit(X, X[:, 0])
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_data_far_from_the_origin():
+    X, _, y = EXAMPLES["annulus-radius"](300, 0)
+    a, b = (IteratedDiffusionMap(max_iter=2, random_state=0).fit(X + shift, y).embedding_ for shift in (0.0, 1e8))
+    # Coordinates of X are rounded to 1e-8 there.
+    np.testing.assert_allclose(
+        np.linalg.norm(a - a[0], axis=1), np.linalg.norm(b - b[0], axis=1), atol=1e-4 * np.abs(a).max()
+    )
+
+
+def test_many_rows_in_batches_are_as_at_once(monkeypatch):
+    X, _, y = EXAMPLES["annulus-radius"](300, 0)
+    new, _, _ = EXAMPLES["annulus-radius"](1000, 1)
+    model = IteratedDiffusionMap(max_iter=2, random_state=0).fit(X, y)
+    once = model.transform(new)
+    monkeypatch.setattr("idm._extension._MOST_PAIRS", 100 * 270)
+    np.testing.assert_array_equal(model.transform(new), once)
+
+
+@pytest.mark.parametrize("rows", [np.full((1, 2), np.nan), np.zeros((1, 3)), np.zeros((0, 2)), np.full((1, 2), 1e200)])
+def test_queries_that_are_refused(rows):
+    X, _, y = EXAMPLES["annulus-radius"](100, 0)
+    model = IteratedDiffusionMap(max_iter=1, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"NaN|3 features|0 sample|overflow"):
+        model.transform(rows)
