@@ -1,16 +1,24 @@
-// What every binding shares: array types, views of them, and how a C++ step runs under Python.
+// What every binding shares: array types, checked views of them, and how a C++ step runs under Python.
 //
 // Arrays come in as C-ordered and of the right type or not at all (`.noconvert()`): python/idm/_validation.py
-// converts, C++ never copies silently. Outputs are allocated with the GIL held, then run() releases it.
+// converts, C++ never copies silently. Shapes are checked by matrix(), options by choice(), and what takes a look at
+// every number by the check_ functions, inside run(): in parallel and without the GIL. What does not fit is a
+// ValueError, whoever calls. Outputs are allocated with the GIL held, then run() releases it.
 #pragma once
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "idm/eigen.hpp"
-#include "idm/extension.hpp"
-#include "idm/kernel.hpp"
+#include "idm/neighbors.hpp"
 #include "idm/parallel.hpp"
+#include "idm/sparse_matrix.hpp"
 
 namespace idm::bindings {
 
@@ -21,61 +29,101 @@ using IndexArray = py::array_t<Index, py::array::c_style>;
 using RowStartArray = py::array_t<std::int64_t, py::array::c_style>;
 using ColumnArray = py::array_t<std::int32_t, py::array::c_style>;
 
-inline ConstMatrixView view(const Array& array) {
-    if (array.ndim() != 2) throw py::value_error("expected a two-dimensional array");
-    return {array.data(), array.shape(0), array.shape(1)};
-}
-inline ConstIndexMatrixView view(const IndexArray& array) {
-    if (array.ndim() != 2) throw py::value_error("expected a two-dimensional array");
-    return {array.data(), array.shape(0), array.shape(1)};
-}
-inline MatrixView mutable_view(Array& array) { return {array.mutable_data(), array.shape(0), array.shape(1)}; }
-inline IndexMatrixView mutable_view(IndexArray& array) {
-    return {array.mutable_data(), array.shape(0), array.shape(1)};
-}
+// Numbers of rows or columns that are not known beforehand.
+constexpr Index any = -1, at_least_one = -2;
 
-// Throws unless neighbours are those of `n_bases` base points among the rows of `points`.
-inline void check_neighbors(ConstMatrixView points, Index n_bases, ConstIndexMatrixView indices,
-                            ConstMatrixView distances) {
-    if (indices.rows() != n_bases || distances.rows() != n_bases || indices.cols() != distances.cols() ||
-        indices.cols() < 1) {
-        throw py::value_error("neighbours must be two arrays of shape (rows, k)");
-    }
-    if (indices.size() > 0 && (indices.minCoeff() < 0 || indices.maxCoeff() >= points.rows())) {
-        throw py::value_error("indices of neighbours must be rows of the points");
-    }
-}
-
-// Compressed rows; throws unless the sizes of the arrays agree.
-inline SparseView view(const RowStartArray& row_start, const ColumnArray& columns, const Array& values) {
-    const Index n = row_start.size() - 1;
-    if (n < 0 || columns.size() != values.size() || row_start.data()[n] != columns.size()) {
-        throw py::value_error("the arrays are not the compressed rows of a matrix");
-    }
-    return {n, row_start.data(), columns.data(), values.data()};
-}
-
-// Hands an array over to Python without a copy.
 template <class T>
-py::array_t<T> as_array(Buffer<T> values, Index size) {
-    T* data = values.release();
-    const py::capsule owner(data, &release);
-    return py::array_t<T>({size}, {sizeof(T)}, data, owner);
+Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> matrix(
+    const py::array_t<T, py::array::c_style>& array, const char* name, Index rows = at_least_one,
+    Index columns = at_least_one) {
+    const auto fits = [](Index size, Index wanted) {
+        return wanted == any || (wanted == at_least_one ? size > 0 : size == wanted);
+    };
+    const auto text = [](Index wanted) {
+        return wanted == any ? "any" : wanted == at_least_one ? "at least 1" : std::to_string(wanted);
+    };
+    if (array.ndim() != 2) throw py::value_error(std::string(name) + " must have two dimensions");
+    if (!fits(array.shape(0), rows) || !fits(array.shape(1), columns)) {
+        throw py::value_error(std::string(name) + " must have shape (" + text(rows) + ", " + text(columns) +
+                              "), got (" + std::to_string(array.shape(0)) + ", " + std::to_string(array.shape(1)) +
+                              ")");
+    }
+    return {array.data(), array.shape(0), array.shape(1)};
 }
 
-inline py::tuple as_arrays(SparseMatrix matrix) {
-    const Index n_entries = matrix.n_entries();
-    return py::make_tuple(as_array(std::move(matrix.row_start), matrix.n_rows + 1),
-                          as_array(std::move(matrix.columns), n_entries),
-                          as_array(std::move(matrix.values), n_entries));
+// An array that the step writes to; throws if it is read-only.
+template <class T>
+Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> output(
+    py::array_t<T, py::array::c_style>& array) {
+    return {array.mutable_data(), array.shape(0), array.size() / std::max<Index>(1, array.shape(0))};
 }
+
+// The neighbours (rows x k) of `rows` points.
+struct NeighborsView {
+    ConstIndexMatrixView indices;
+    ConstMatrixView distances;
+};
+inline NeighborsView neighbors(const IndexArray& indices, const Array& distances, Index rows) {
+    const ConstIndexMatrixView i = matrix(indices, "indices", rows);
+    return {i, matrix(distances, "distances", rows, i.cols())};
+}
+
+template <class Choice>
+Choice choice(const std::string& value, const char* name,
+              std::initializer_list<std::pair<const char*, Choice>> choices) {
+    std::string names;
+    for (const auto& [text, result] : choices) {
+        if (value == text) return result;
+        names += std::string(names.empty() ? "'" : ", '") + text + "'";
+    }
+    throw py::value_error(std::string(name) + " must be one of " + names + ", got '" + value + "'");
+}
+
+inline void check_between(Index value, const char* name, Index low, Index high) {
+    if (value >= low && value <= high) return;
+    throw py::value_error(std::string(name) + " must be between " + std::to_string(low) + " and " +
+                          std::to_string(high) + ", got " + std::to_string(value));
+}
+
+inline void check_positive(double value, const char* name) {
+    if (!(value > 0 && std::isfinite(value))) throw py::value_error(std::string(name) + " must be positive and finite");
+}
+
+// Throws unless all entries are right.
+template <class View, class Right>
+void check_all(const View& view, const char* name, const char* rule, const Execution& execution, Right&& right) {
+    parallel_for(
+        view.rows(), 256, execution, [] { return 0; },
+        [&](Index begin, Index end, int, Region&) {
+            bool all = true;
+            for (const auto* v = view.data() + begin * view.cols(); v < view.data() + end * view.cols(); ++v) {
+                all &= right(*v);
+            }
+            if (!all) throw std::invalid_argument(std::string(name) + " must be " + rule);
+        });
+}
+inline void check_indices(ConstIndexMatrixView indices, Index n, const Execution& execution) {
+    check_all(indices, "indices", "rows of the points", execution, [n](Index i) { return i >= 0 && i < n; });
+}
+inline void check_twins(ConstIndexMatrixView twins, Index n, const Execution& execution) {
+    check_all(twins, "twins", "rows of the points, or -1", execution, [n](Index i) { return i >= -1 && i < n; });
+}
+inline void check_finite(ConstMatrixView values, const char* name, const Execution& execution) {
+    check_all(values, name, "finite", execution, [](double v) { return std::isfinite(v); });
+}
+inline void check_bandwidths(ConstMatrixView bandwidths, const Execution& execution) {
+    check_all(bandwidths, "bandwidths", "positive and finite", execution,
+              [](double v) { return v > 0 && std::isfinite(v); });
+}
+
+// An index of neighbours with the array that it refers to. Classes are module_local: a process may load both variants.
+struct PointIndex {
+    Array points;
+    std::unique_ptr<const NeighborIndex> index;
+};
 
 inline Reach reach_of(const Array& radii, const IndexArray& last, Index n) {
-    const Reach reach{view(radii), view(last)};
-    if (reach.radii.rows() != n || reach.radii.cols() != 1 || reach.last.rows() != n || reach.last.cols() != 1) {
-        throw py::value_error("the reach of the points must be two arrays of shape (N, 1)");
-    }
-    return reach;
+    return {matrix(radii, "radii", n, 1), matrix(last, "last", n, 1)};
 }
 
 // Polled by the thread that called the step, which holds no GIL then. True leaves Python's exception set.
@@ -98,6 +146,7 @@ void run(int n_threads, Step&& step) {
 
 void register_config(py::module_& module);
 void register_parallel(py::module_& module);
+void register_sparse_matrix(py::module_& module);
 void register_neighbors(py::module_& module);
 void register_local_geometry(py::module_& module);
 void register_scaling_laws(py::module_& module);

@@ -5,6 +5,7 @@ PYBIND11_MODULE(IDM_MODULE, module, idm::bindings::py::mod_gil_not_used()) {
     using namespace idm::bindings;
     register_config(module);
     register_parallel(module);
+    register_sparse_matrix(module);
     register_neighbors(module);
     register_local_geometry(module);
     register_scaling_laws(module);

@@ -1,54 +1,80 @@
 #include "idm/neighbors.hpp"
 
-#include <pybind11/stl.h>
+#include <optional>
 
 #include "arrays.hpp"
 
 namespace idm::bindings {
 namespace {
 
-NeighborMethod method_of(const std::string& name) {
-    if (name == "auto") return NeighborMethod::automatic;
-    if (name == "tree") return NeighborMethod::tree;
-    if (name == "blocked") return NeighborMethod::blocked;
-    throw py::value_error("method must be 'auto', 'tree' or 'blocked', got '" + name + "'");
+PointIndex make_index(const Array& points) {
+    const ConstMatrixView p = matrix(points, "points");
+    std::unique_ptr<const NeighborIndex> index;
+    run(1, [&](const Execution& execution) {
+        check_finite(p, "points", execution);
+        index = std::make_unique<const NeighborIndex>(p, execution);
+    });
+    return {points, std::move(index)};
 }
 
-py::tuple nearest_neighbors(const Array& points, const std::optional<Array>& queries, Index k, int n_threads,
-                            const std::string& method) {
-    const ConstMatrixView p = view(points), q = queries ? view(*queries) : p;
-    if (p.cols() != q.cols()) throw py::value_error("queries must have as many columns as points");
-    const NeighborMethod chosen = method_of(method);
+py::tuple nearest(const PointIndex& self, const std::optional<Array>& queries, Index k, int n_threads,
+                  const std::string& method) {
+    const NeighborIndex& index = *self.index;
+    const ConstMatrixView p = index.points(), q = queries ? matrix(*queries, "queries", any, p.cols()) : p;
+    check_between(k, "n_neighbors", 1, p.rows());
+    const auto chosen = choice<NeighborMethod>(method, "method",
+                                               {{"auto", NeighborMethod::automatic},
+                                                {"tree", NeighborMethod::tree},
+                                                {"blocked", NeighborMethod::blocked}});
     IndexArray indices({q.rows(), k});
     Array distances({q.rows(), k});
-    const IndexMatrixView i = mutable_view(indices);
-    const MatrixView d = mutable_view(distances);
+    const IndexMatrixView i = output(indices);
+    const MatrixView d = output(distances);
     run(n_threads, [&](const Execution& execution) {
         if (queries) {
-            idm::nearest_neighbors(p, q, i, d, execution, chosen);
+            check_finite(q, "queries", execution);
+            index.nearest(q, i, d, execution, chosen);
         } else {
-            idm::nearest_neighbors(p, i, d, execution, chosen);
+            index.nearest(i, d, execution, chosen);
         }
     });
     return py::make_tuple(indices, distances);
 }
 
+SparseMatrix reverse(const PointIndex& self, const Array& radii, const IndexArray& last, const Array& queries,
+                     const IndexArray& twins, int n_threads) {
+    const ConstMatrixView p = self.index->points(), q = matrix(queries, "queries", any, p.cols());
+    const ConstIndexMatrixView t = matrix(twins, "twins", q.rows(), 1);
+    const Reach reach = reach_of(radii, last, p.rows());
+    SparseMatrix found;
+    run(n_threads, [&](const Execution& execution) {
+        check_twins(t, p.rows(), execution);
+        found = self.index->reverse(reach, q, t, execution);
+    });
+    return found;
+}
+
 Array pair_distances(const Array& points, const IndexArray& indices, int n_threads) {
-    const ConstMatrixView p = view(points);
-    const ConstIndexMatrixView i = view(indices);
+    const ConstMatrixView p = matrix(points, "points");
+    const ConstIndexMatrixView i = matrix(indices, "indices", p.rows(), any);
     Array distances({i.rows(), i.cols()});
-    const MatrixView d = mutable_view(distances);
-    check_neighbors(p, p.rows(), i, view(distances));
-    run(n_threads, [&](const Execution& execution) { idm::pair_distances(p, i, d, execution); });
+    const MatrixView d(distances.mutable_data(), i.rows(), i.cols());
+    run(n_threads, [&](const Execution& execution) {
+        check_indices(i, p.rows(), execution);
+        idm::pair_distances(p, i, d, execution);
+    });
     return distances;
 }
 
 }  // namespace
 
 void register_neighbors(py::module_& module) {
-    module.def("nearest_neighbors", &nearest_neighbors, py::arg("points").noconvert(),
-               py::arg("queries").noconvert().none(true), py::arg("n_neighbors"), py::arg("n_threads"),
-               py::arg("method") = "auto");
+    py::class_<PointIndex>(module, "NeighborIndex", py::module_local())
+        .def(py::init(&make_index), py::arg("points").noconvert())
+        .def("nearest", &nearest, py::arg("queries").noconvert().none(true), py::arg("n_neighbors"),
+             py::arg("n_threads"), py::arg("method") = "auto")
+        .def("reverse", &reverse, py::arg("radii").noconvert(), py::arg("last").noconvert(),
+             py::arg("queries").noconvert(), py::arg("twins").noconvert(), py::arg("n_threads"));
     module.def("pair_distances", &pair_distances, py::arg("points").noconvert(), py::arg("indices").noconvert(),
                py::arg("n_threads"));
 }

@@ -7,11 +7,10 @@ namespace {
 
 // In place.
 void project_out(const Array& basis, Index n_columns, Array& block, int n_threads) {
-    const ConstMatrixView v = view(basis);
-    const MatrixView b = mutable_view(block);
-    if (v.rows() != b.rows() || n_columns < 0 || n_columns > v.cols()) {
-        throw py::value_error("project_out: the sizes of the basis and the block do not agree");
-    }
+    const ConstMatrixView v = matrix(basis, "basis", at_least_one, any);
+    matrix(block, "block", v.rows());
+    check_between(n_columns, "n_columns", 0, v.cols());
+    const MatrixView b = output(block);
     run(n_threads, [&](const Execution& execution) { idm::project_out(v, n_columns, b, execution); });
 }
 

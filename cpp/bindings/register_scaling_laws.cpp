@@ -1,5 +1,7 @@
 #include "idm/scaling_laws.hpp"
 
+#include <algorithm>
+
 #include "arrays.hpp"
 
 namespace idm::bindings {
@@ -7,13 +9,17 @@ namespace {
 
 py::tuple scaling_laws(const Array& points, const Array& base, const IndexArray& indices, const Array& distances,
                        const Array& bandwidths, int n_threads) {
-    const ConstMatrixView p = view(points), b = view(base), d = view(distances), e = view(bandwidths);
-    const ConstIndexMatrixView i = view(indices);
-    check_neighbors(p, 1, i, d);
-    const Index n = e.size(), q = std::min(p.cols(), i.cols());
+    const ConstMatrixView p = matrix(points, "points"), b = matrix(base, "base", 1, p.cols()),
+                          e = matrix(bandwidths, "bandwidths", 1, at_least_one);
+    const NeighborsView near = neighbors(indices, distances, 1);
+    const Index n = e.size(), q = std::min(p.cols(), near.indices.cols());
     Array singular_values({n, q}), exponents({n, q}), laws({n, Index{5}});
-    const MatrixView s = mutable_view(singular_values), x = mutable_view(exponents), l = mutable_view(laws);
-    run(n_threads, [&](const Execution& execution) { idm::scaling_laws(p, b, i, d, e, s, x, l, execution); });
+    const MatrixView s = output(singular_values), x = output(exponents), l = output(laws);
+    run(n_threads, [&](const Execution& execution) {
+        check_indices(near.indices, p.rows(), execution);
+        check_bandwidths(e, execution);
+        idm::scaling_laws(p, b, near.indices, near.distances, e, s, x, l, execution);
+    });
     return py::make_tuple(singular_values, exponents, laws);
 }
 

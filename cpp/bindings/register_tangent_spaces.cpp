@@ -1,5 +1,7 @@
 #include "idm/tangent_spaces.hpp"
 
+#include <algorithm>
+
 #include "arrays.hpp"
 
 namespace idm::bindings {
@@ -7,13 +9,16 @@ namespace {
 
 py::tuple tangent_spaces(const Array& points, const IndexArray& indices, const Array& distances,
                          const Array& bandwidths, Index n_components, int n_threads) {
-    const ConstMatrixView p = view(points), d = view(distances), e = view(bandwidths);
-    const ConstIndexMatrixView i = view(indices);
-    check_neighbors(p, p.rows(), i, d);
+    const ConstMatrixView p = matrix(points, "points"), e = matrix(bandwidths, "bandwidths", p.rows(), 1);
+    const NeighborsView near = neighbors(indices, distances, p.rows());
+    check_between(n_components, "n_components", 1, std::min(p.cols(), near.indices.cols()));
     Array singular_values({p.rows(), n_components}), vectors({p.rows(), p.cols(), n_components});
-    const MatrixView s = mutable_view(singular_values);
-    const MatrixView v(vectors.mutable_data(), p.rows(), p.cols() * n_components);
-    run(n_threads, [&](const Execution& execution) { idm::tangent_spaces(p, i, d, e, s, v, execution); });
+    const MatrixView s = output(singular_values), v = output(vectors);
+    run(n_threads, [&](const Execution& execution) {
+        check_indices(near.indices, p.rows(), execution);
+        check_bandwidths(e, execution);
+        idm::tangent_spaces(p, near.indices, near.distances, e, s, v, execution);
+    });
     return py::make_tuple(vectors, singular_values);
 }
 

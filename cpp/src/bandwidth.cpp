@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
 
 namespace idm {
 namespace {
@@ -64,21 +63,17 @@ FloatSums weighted_sums(const float* values, Index n, float factor) {
 
 BandwidthSweep::BandwidthSweep(Index k, Index n_bandwidths)
     : n_bandwidths_(n_bandwidths),
-      squared_(k),
-      x_(k),
-      w_(k),
+      weights_(k),
       relative_((k + lanes - 1) / lanes * lanes),
       screened_(n_bandwidths) {}
 
 bool BandwidthSweep::start(const double* distances) {
-    const Index k = squared_.size();
-    bool sorted = distances[0] >= 0;
-    for (Index j = 1; j < k; ++j) sorted &= distances[j] >= distances[j - 1];
-    if (!sorted) throw std::invalid_argument("distances of neighbors must be sorted along each row, without NaN");
-    for (Index j = 0; j < k; ++j) squared_[j] = distances[j] * distances[j];
-    largest_ = squared_[k - 1];
+    weights_.start(distances);
+    const Eigen::ArrayXd& squared = weights_.squared();
+    const Index k = squared.size();
+    largest_ = squared[k - 1];
     if (largest_ < smallest_square) return false;
-    smallest_ = *std::lower_bound(squared_.data(), squared_.data() + k, smallest_square);
+    smallest_ = *std::lower_bound(squared.data(), squared.data() + k, smallest_square);
     const double machine_epsilon = std::numeric_limits<double>::epsilon();
     log_first_ = std::log(smallest_ / (2 * -std::log(machine_epsilon)));
     const double log_last = std::log(10 * largest_);
@@ -88,27 +83,15 @@ bool BandwidthSweep::start(const double* distances) {
 
 double BandwidthSweep::bandwidth(Index l) const { return std::exp(log_first_ + static_cast<double>(l) * log_step_); }
 
-Moments BandwidthSweep::moments(double epsilon) {
-    const double limit = squared_[0] + 2 * epsilon * largest_exponent;
-    const double* begin = squared_.data();
-    n_weighted_ = std::upper_bound(begin, begin + squared_.size(), limit) - begin;
-    auto x = x_.head(n_weighted_);
-    auto w = w_.head(n_weighted_);
-    x = squared_.head(n_weighted_) / (2 * epsilon);
-    w = ((squared_[0] - squared_.head(n_weighted_)) / (2 * epsilon)).exp();
-    weight_sum_ = w.sum();
-    const double mean = (w * x).sum() / weight_sum_;
-    return {weight_sum_ * std::exp(-x[0]), mean, (w * x * x).sum() / weight_sum_};
-}
-
 const std::vector<BandwidthSweep::Screened>& BandwidthSweep::screen() {
-    const Index k = squared_.size();
-    for (Index j = 0; j < k; ++j) relative_[j] = static_cast<float>(squared_[j] / largest_);
+    const Eigen::ArrayXd& squared = weights_.squared();
+    const Index k = squared.size();
+    for (Index j = 0; j < k; ++j) relative_[j] = static_cast<float>(squared[j] / largest_);
     std::fill(relative_.begin() + k, relative_.end(), 1e30f);  // without weight
     Index n = 0;
     for (Index l = 0; l < n_bandwidths_; ++l) {
         const double half_inverse = largest_ / (2 * bandwidth(l));
-        while (n < k && squared_[n] / largest_ * half_inverse <= largest_exponent) ++n;
+        while (n < k && squared[n] / largest_ * half_inverse <= largest_exponent) ++n;
         const FloatSums sums = weighted_sums(relative_.data(), n, static_cast<float>(half_inverse));
         const float mean = sums.x / sums.one, mean_square = sums.x_square / sums.one;
         screened_[l] = {sums.one, 2 * mean, mean > 0 ? mean_square / mean - mean - 1 : 0};
@@ -128,7 +111,7 @@ Index BandwidthSweep::argmax_d1() {
     double best_d1 = -1;
     for (Index l = 0; l < n_bandwidths_; ++l) {
         if (screened && screened_[l].d1 < threshold) continue;
-        const double d1 = moments(bandwidth(l)).d1();
+        const double d1 = weights_.at(bandwidth(l)).d1();
         if (d1 > best_d1) {
             best_d1 = d1;
             best = l;

@@ -1,28 +1,12 @@
 #include "idm/kernel.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <stdexcept>
 #include <vector>
-
-#include "weighted_rows.hpp"
 
 namespace idm {
 namespace {
 
 constexpr Index n_parts = 16;  // of the rows that are transposed side by side
-
-SparseMatrix allocate(Index n_rows) {
-    SparseMatrix matrix;
-    matrix.n_rows = n_rows;
-    matrix.row_start = make_buffer<std::int64_t>(n_rows + 1);
-    return matrix;
-}
-
-void allocate_entries(SparseMatrix& matrix) {
-    matrix.columns = make_buffer<std::int32_t>(matrix.n_entries());
-    matrix.values = make_buffer<double>(matrix.n_entries());
-}
 
 // The kernel of one row, longer than k by what makes it whole packets: Eigen's exp rounds differently beyond the last
 // whole packet, and equal distances must give equal values.
@@ -100,9 +84,9 @@ SparseMatrix reversed(ConstIndexMatrixView indices, ConstMatrixView distances, d
     scatter.count([&](Index i, Scatter::Workspace&, auto&& take) {
         for (Index j = 0; j < k; ++j) take(indices(i, j));
     });
-    SparseMatrix result = allocate(n);
+    SparseMatrix result(n, n);
     scatter.place(0, result);
-    allocate_entries(result);
+    result.allocate_entries();
     scatter.fill([&](Index i, Scatter::Workspace& w, auto&& to) {
         kernel_row(distances, i, epsilon, w.values);
         for (Index j = 0; j < k; ++j) {
@@ -119,16 +103,11 @@ struct Workspace {
     std::vector<std::int32_t> place;  // of each point among the neighbours of the current one, or -1
 };
 
-void check_size(Index n) {
-    if (n >= std::numeric_limits<std::int32_t>::max()) throw std::invalid_argument("kernel: more than 2^31 - 2 points");
-}
-
 }  // namespace
 
 SparseMatrix nearest_kernel(ConstIndexMatrixView indices, ConstMatrixView distances, double epsilon,
                             const Execution& execution) {
     const Index n = indices.rows(), k = indices.cols();
-    check_size(n);
     std::vector<double> radius(n);
     std::vector<std::int32_t> last(n);
     for (Index i = 0; i < n; ++i) {
@@ -156,9 +135,9 @@ SparseMatrix nearest_kernel(ConstIndexMatrixView indices, ConstMatrixView distan
         const Index n_places = one_sided(i, w.places);
         for (Index p = 0; p < n_places; ++p) take(indices(i, w.places[p]));
     });
-    SparseMatrix result = allocate(n);
+    SparseMatrix result(n, n);
     scatter.place(k, result);
-    allocate_entries(result);
+    result.allocate_entries();
     scatter.fill([&](Index i, Scatter::Workspace& w, auto&& to) {
         kernel_row(distances, i, epsilon, w.values);
         const Index n_places = one_sided(i, w.places);
@@ -179,10 +158,9 @@ SparseMatrix nearest_kernel(ConstIndexMatrixView indices, ConstMatrixView distan
 SparseMatrix symmetric_kernel(ConstIndexMatrixView indices, ConstMatrixView distances, double epsilon,
                               const Execution& execution) {
     const Index n = indices.rows(), k = indices.cols();
-    check_size(n);
     const SparseMatrix reverse = reversed(indices, distances, epsilon, execution);
 
-    SparseMatrix result = allocate(n);
+    SparseMatrix result(n, n);
     const auto make_workspace = [&] { return Workspace{row_buffer(k), std::vector<std::int32_t>(n, -1)}; };
     // For each row: marks the neighbours, calls work(i, place), and takes the marks back.
     const auto for_rows = [&](auto&& work) {
@@ -201,9 +179,8 @@ SparseMatrix symmetric_kernel(ConstIndexMatrixView indices, ConstMatrixView dist
         }
         result.row_start[i + 1] = count;
     });
-    result.row_start[0] = 0;
     for (Index i = 0; i < n; ++i) result.row_start[i + 1] += result.row_start[i];
-    allocate_entries(result);
+    result.allocate_entries();
     for_rows([&](Index i, Workspace& w) {
         std::int32_t* columns = result.columns.get() + result.row_start[i];
         double* values = result.values.get() + result.row_start[i];
@@ -239,42 +216,6 @@ void kernel_dimensions(ConstMatrixView distances, double epsilon, MatrixView dim
                     squares += weights[j] * (distances(i, j) * distances(i, j));
                 }
                 dimensions(i, 0) = squares / (epsilon * sum);
-            }
-        });
-}
-
-Index connected_components(SparseView matrix, double least, IndexMatrixView labels) {
-    labels.setConstant(-1);
-    std::vector<std::int32_t> pending;
-    Index n_components = 0;
-    for (Index start = 0; start < labels.rows(); ++start) {
-        if (labels(start, 0) >= 0) continue;
-        labels(start, 0) = n_components;
-        pending.push_back(static_cast<std::int32_t>(start));
-        while (!pending.empty()) {
-            const Index i = pending.back();
-            pending.pop_back();
-            for (std::int64_t e = matrix.row_start[i]; e < matrix.row_start[i + 1]; ++e) {
-                const std::int32_t j = matrix.columns[e];
-                if (matrix.values[e] > least && labels(j, 0) < 0) {
-                    labels(j, 0) = n_components;
-                    pending.push_back(j);
-                }
-            }
-        }
-        ++n_components;
-    }
-    return n_components;
-}
-
-void multiply(SparseView a, ConstMatrixView x, MatrixView y, const Execution& execution) {
-    parallel_for(
-        a.n_rows, 64, execution, [] { return 0; },
-        [&](Index begin, Index end, int, Region&) {
-            for (Index i = begin; i < end; ++i) {
-                const std::int64_t first = a.row_start[i];
-                weighted_rows(a.columns + first, a.values + first, a.row_start[i + 1] - first, x.data(), x.cols(),
-                              y.row(i).data());
             }
         });
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gather.hpp"
-#include "idm/bandwidth.hpp"
+#include "idm/weights.hpp"
 #include "least_squares.hpp"
 #include "symmetric.hpp"
 
@@ -22,7 +22,7 @@ class Regression {
           n_(n),
           method_(method),
           gamma_(gamma),
-          sweep_(k, 1),
+          weights_(k),
           roots_(k),
           means_(m),
           value_means_(n),
@@ -34,10 +34,10 @@ class Regression {
 
     void solve(ConstMatrixView points, ConstMatrixView values, const double* base, const double* base_value,
                const Index* indices, const double* distances, double epsilon, double* derivative, double* fitted) {
-        sweep_.start(distances);
-        sweep_.moments(epsilon);
-        n_weighted_ = sweep_.n_weighted();
-        roots_.head(n_weighted_) = (sweep_.w().head(n_weighted_) / sweep_.weight_sum()).sqrt();
+        weights_.start(distances);
+        weights_.at(epsilon);
+        n_weighted_ = weights_.count();
+        roots_.head(n_weighted_) = (weights_.w().head(n_weighted_) / weights_.sum()).sqrt();
         find_means(points, values, base, base_value, indices);
         // In units of the largest weighted distance and feature difference, so that products stay in range.
         const double farthest = distances[n_weighted_ - 1], unit = farthest > 0 ? farthest : 1;
@@ -156,7 +156,7 @@ class Regression {
     Index m_, n_, n_weighted_ = 0;
     Derivative method_;
     double gamma_;
-    BandwidthSweep sweep_;
+    Weights weights_;
     Eigen::ArrayXd roots_, means_, value_means_, feature_units_;
     std::vector<double> differences_;
     Matrix features_, system_;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "idm/bandwidth.hpp"
-#include "idm/scaling_laws.hpp"
+#include "idm/neighborhood.hpp"
 
 namespace idm {
 namespace {
@@ -35,7 +35,7 @@ struct Workspace {
 
 Tuned tune_d1(BandwidthSweep& sweep) {
     const double bandwidth = sweep.bandwidth(sweep.argmax_d1());
-    const Moments moments = sweep.moments(bandwidth);
+    const Moments moments = sweep.weights().at(bandwidth);
     return {bandwidth, moments.d1(), moments.weight};
 }
 
@@ -61,10 +61,10 @@ Tuned tune_svd(Workspace& w, Index k) {
     for (const auto& candidate : w.candidates) {
         if (static_cast<double>(candidate.bound) > least) break;
         const double bandwidth = w.sweep.bandwidth(candidate.l);
-        const Moments moments = w.sweep.moments(bandwidth);
+        const Moments moments = w.sweep.weights().at(bandwidth);
         if (moments.weight < required) continue;
-        w.neighborhood.decompose(w.sweep);
-        const Agreement a = w.neighborhood.agreement(w.sweep, moments, w.neighborhood.n_exponents(moments));
+        w.neighborhood.decompose(w.sweep.weights());
+        const Agreement a = w.neighborhood.agreement(w.sweep.weights(), moments, w.neighborhood.n_exponents(moments));
         if (a.disagreement < least || (a.disagreement == least && candidate.l < best)) {
             least = a.disagreement;
             best = candidate.l;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "blocked_distances.hpp"
+#include "collect_rows.hpp"
 #include "kd_tree.hpp"
 #include "selection.hpp"
 
@@ -24,8 +25,8 @@ class TreeSearch {
         Index scanned = 0;
     };
 
-    TreeSearch(ConstMatrixView points, ConstMatrixView queries, bool self, Region& region)
-        : points_(points), queries_(queries), self_(self), tree_(points, region) {
+    TreeSearch(const KdTree& tree, ConstMatrixView points, ConstMatrixView queries, bool self, Region& region)
+        : points_(points), queries_(queries), self_(self), tree_(tree) {
         // Queries in the order of the tree: each is near the one before.
         order_.resize(queries.rows());
         start_.resize(queries.rows());
@@ -125,7 +126,7 @@ class TreeSearch {
 
     ConstMatrixView points_, queries_;
     bool self_;
-    KdTree tree_;
+    const KdTree& tree_;
     std::vector<Index> order_;  // rows of the queries, in the order they are answered
     std::vector<Index> start_;  // per row of the queries: a tree position near it
 };
@@ -165,38 +166,69 @@ double break_even_share(Index m) {
     return (0.6 + 0.04 * columns) / (1.0 + 0.35 * columns);
 }
 
-void search(ConstMatrixView points, ConstMatrixView queries, bool self, IndexMatrixView indices, MatrixView distances,
-            const Execution& execution, NeighborMethod method) {
-    const Index k = indices.cols();
-    if (k < 1 || k > points.rows()) {
-        throw std::invalid_argument("nearest_neighbors: k must be between 1 and the number of points");
-    }
+}  // namespace
+
+NeighborIndex::NeighborIndex(ConstMatrixView points, const Execution& execution) : points_(points) {
     if (points.rows() > std::numeric_limits<std::int32_t>::max()) {
-        throw std::invalid_argument("nearest_neighbors: more than 2^31 - 1 points");
+        throw std::invalid_argument("an index of neighbours holds at most 2^31 - 1 points");
+    }
+    Region region(execution);
+    tree_ = std::make_unique<const KdTree>(points, region);
+}
+
+NeighborIndex::~NeighborIndex() = default;
+
+void NeighborIndex::search(ConstMatrixView queries, bool self, IndexMatrixView indices, MatrixView distances,
+                           const Execution& execution, NeighborMethod method) const {
+    const Index k = indices.cols();
+    if (k < 1 || k > points_.rows()) {
+        throw std::invalid_argument("nearest: k must be between 1 and the number of points");
     }
     if (queries.rows() == 0) return;
     if (method != NeighborMethod::blocked) {
         Region region(execution);
-        const TreeSearch tree(points, queries, self, region);
-        const double enough = break_even_share(points.cols());
+        const TreeSearch tree(*tree_, points_, queries, self, region);
+        const double enough = break_even_share(points_.cols());
         if (method == NeighborMethod::tree || tree.scanned_share(k, enough, region) < enough) {
             search_tree(tree, queries.rows(), k, indices, distances, execution);
             return;
         }
     }
-    search_blocks(points, queries, self, indices, distances, execution);
+    search_blocks(points_, queries, self, indices, distances, execution);
 }
 
-}  // namespace
-
-void nearest_neighbors(ConstMatrixView points, IndexMatrixView indices, MatrixView distances,
-                       const Execution& execution, NeighborMethod method) {
-    search(points, points, true, indices, distances, execution, method);
+void NeighborIndex::nearest(IndexMatrixView indices, MatrixView distances, const Execution& execution,
+                            NeighborMethod method) const {
+    search(points_, true, indices, distances, execution, method);
 }
 
-void nearest_neighbors(ConstMatrixView points, ConstMatrixView queries, IndexMatrixView indices, MatrixView distances,
-                       const Execution& execution, NeighborMethod method) {
-    search(points, queries, false, indices, distances, execution, method);
+void NeighborIndex::nearest(ConstMatrixView queries, IndexMatrixView indices, MatrixView distances,
+                            const Execution& execution, NeighborMethod method) const {
+    search(queries, false, indices, distances, execution, method);
+}
+
+SparseMatrix NeighborIndex::reverse(Reach reach, ConstMatrixView queries, ConstIndexMatrixView twins,
+                                    const Execution& execution) const {
+    const Index m = points_.cols();
+    // Squared radii with room for the rounding of distances, per node.
+    std::vector<double> limits = tree_->largest(reach.radii.data());
+    const double slack = 1 + 1e-15 * static_cast<double>(m + 16);
+    for (double& limit : limits) limit = std::pow(limit * slack, 2) + 1e-300;
+    return collect_rows(
+        queries.rows(), points_.rows(), execution, [] { return 0; },
+        [&](Index i, int, auto& row) {
+            const double* query = queries.row(i).data();
+            const auto limit = [&](Index node) { return limits[node]; };
+            tree_->search(query, limit, [&](Index first, Index count, const double* squared) {
+                for (Index j = 0; j < count; ++j) {
+                    const std::int32_t point = tree_->point(first + j);
+                    const double bound = reach.radii(point, 0) * slack;
+                    if (squared[j] > bound * bound + 1e-300) continue;
+                    const double d = distance(query, points_.row(point).data(), m);
+                    if (reach.includes(point, d, twins(i, 0))) row.add(point, d);
+                }
+            });
+        });
 }
 
 void pair_distances(ConstMatrixView points, ConstIndexMatrixView indices, MatrixView distances,

@@ -5,9 +5,11 @@
 
 namespace idm {
 
-void normalize(const std::int64_t* row_start, const std::int32_t* columns, double* values, double alpha,
-               MatrixView sums, const Execution& execution) {
-    const Index n = sums.rows();
+void normalize(SparseMatrix& matrix, double alpha, MatrixView sums, const Execution& execution) {
+    const Index n = matrix.n_rows;
+    const std::int64_t* row_start = matrix.row_start.get();
+    const std::int32_t* columns = matrix.columns.get();
+    double* values = matrix.values.get();
     const auto for_rows = [&](auto&& row) {
         parallel_for(
             n, 64, execution, [] { return 0; },

@@ -1,7 +1,6 @@
 #include "idm/tangent_spaces.hpp"
 
-#include "idm/bandwidth.hpp"
-#include "idm/scaling_laws.hpp"
+#include "idm/neighborhood.hpp"
 
 namespace idm {
 
@@ -10,19 +9,19 @@ void tangent_spaces(ConstMatrixView points, ConstIndexMatrixView indices, ConstM
                     const Execution& execution) {
     const Index k = indices.cols(), m = points.cols(), r = singular_values.cols();
     struct Workspace {
-        BandwidthSweep sweep;
+        Weights weights;
         Neighborhood neighborhood;
         Eigen::ArrayXd vector;
     };
     parallel_for(
         indices.rows(), 16, execution,
-        [&] { return Workspace{BandwidthSweep(k, 1), Neighborhood(k, m), Eigen::ArrayXd(m)}; },
+        [&] { return Workspace{Weights(k), Neighborhood(k, m), Eigen::ArrayXd(m)}; },
         [&](Index begin, Index end, Workspace& w, Region& region) {
             for (Index i = begin; i < end; ++i) {
-                w.sweep.start(distances.row(i).data());
-                w.sweep.moments(bandwidths(i, 0));
+                w.weights.start(distances.row(i).data());
+                w.weights.at(bandwidths(i, 0));
                 w.neighborhood.start(points, points.row(i).data(), indices.row(i).data(), distances(i, k - 1));
-                w.neighborhood.decompose(w.sweep);
+                w.neighborhood.decompose(w.weights);
                 for (Index l = 0; l < r; ++l) {
                     singular_values(i, l) = w.neighborhood.singular_value(l);
                     w.neighborhood.vector(l, w.vector.data());

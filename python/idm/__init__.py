@@ -5,7 +5,7 @@ The steps of the method are functions on arrays, each in a module of the same na
 
 from importlib.metadata import version as _version
 
-from idm import datasets, exceptions
+from idm import datasets, exceptions, plot
 from idm._config import show_config
 from idm._diffusion_map import DiffusionMap
 from idm._iterated_diffusion_map import IteratedDiffusionMap
@@ -28,6 +28,7 @@ __all__ = [
     "local_derivatives",
     "local_geometry",
     "nearest_neighbors",
+    "plot",
     "scaling_laws",
     "show_config",
     "tangent_spaces",

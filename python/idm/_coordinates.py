@@ -1,39 +1,59 @@
-"""Steps 9 to 11: eigenfunctions, and the rescaled diffusion coordinates that they make."""
+"""Steps 4 to 11: the diffusion map of neighbours, and the rescaled coordinates that its eigenfunctions make."""
 
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from idm import _core
-from idm._kernel import Kernel, normalized_kernel
+from idm._kernel import global_bandwidth, normalized_kernel, warn_if_cut
 from idm._neighbors import Neighbors
-from idm._spectrum import leading_eigenpairs
+from idm._spectrum import EigenSolver, SolverInfo, leading_eigenpairs
+from idm._validation import SMALLEST_BANDWIDTH
+from idm._warnings import SILENT, Advice
+from idm.exceptions import SpectrumWarning
 
 Rescaling: TypeAlias = Literal["isometric", "global", "local"]
+RESCALINGS: tuple[Rescaling, ...] = get_args(Rescaling)
 _Array: TypeAlias = NDArray[np.float64]
-
 
 # Eigenvalues of the kernel below this are rounding errors of 0.
 _LEAST_XI = 1e-13
+# "auto" diffusion time, in units of the mean squared length of the last neighbour: the map is isometric up to about
+# the square root of the time, and the neighbours of the next iteration have to lie within.
+_AUTO_TIME = 0.25
 
 
-class Coordinates(NamedTuple):
-    """A diffusion map of N points with M coordinates, and what its extension to new points needs."""
+@dataclass(frozen=True, kw_only=True)
+class MapOptions:
+    """How a diffusion map is made of neighbours, and what is said about it."""
+
+    n_components: int
+    n_neighbors_bandwidth: int = 32  # decide on epsilon; the near pairs whose distances "isometric" preserves
+    epsilon: float | None = None  # None: the mean of squared distances
+    least_epsilon: float = SMALLEST_BANDWIDTH  # points coincide if epsilon is not above
+    alpha: float = 1.0
+    diffusion_time: float | None = None  # in units of epsilon; None: by the last neighbour
+    rescaling: Rescaling = "isometric"
+    eigen_solver: EigenSolver = "auto"
+    advice: Advice = SILENT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coordinates:
+    """A diffusion map of N points with M coordinates at one diffusion time, and what its extension needs."""
 
     epsilon: float
+    diffusion_time: float  # s, in units of epsilon
     xi: _Array  # (M,), the eigenvalues of the kernel after the first, which is 1
     functions: _Array  # (N, M), the eigenfunctions phi
-    scale: _Array  # (N,), what the coordinates exp(lambda s) phi are multiplied by
-    reference: float  # xi_1 for "isometric", which puts its power into the scale before it underflows; else 1
+    heat: _Array  # (M,), exp(lambda s) = xi^(2 s / eps) up to a common factor; 0 where xi is not positive
+    scale: _Array  # (N,), what heat * functions is multiplied by
     weights: _Array  # (N,), D^-alpha
     dimension: _Array  # (N,)
     density: _Array  # (N,)
-
-    @property
-    def n_not_positive(self) -> int:
-        """How many xi are not, but for rounding; a kernel that is cut at k neighbours may have such."""
-        return int(np.count_nonzero(self.xi <= _LEAST_XI))
+    solver: SolverInfo
 
     @property
     def eigenvalues(self) -> _Array:
@@ -41,69 +61,82 @@ class Coordinates(NamedTuple):
         logarithms = np.log(self.xi, out=np.full_like(self.xi, -np.inf), where=self.xi > _LEAST_XI)
         return logarithms * (2 / self.epsilon)
 
-    def heat(self, diffusion_time: float, *, per_step: float = 0) -> _Array:
-        """(xi / reference)^(2 s / eps) / xi^per_step, with s in units of eps; 0 where xi is not positive."""
-        positive = self.xi > _LEAST_XI
-        xi = np.where(positive, self.xi, 1.0)
-        return np.where(positive, (xi / self.reference) ** (2 * diffusion_time) / xi**per_step, 0.0)
-
-    def embedding(self, diffusion_time: float) -> _Array:
+    @property
+    def embedding(self) -> _Array:
         """(N, M), the rescaled diffusion coordinates of the points."""
-        return self.functions * self.heat(diffusion_time) * self.scale[:, np.newaxis]
+        return self.functions * self.heat * self.scale[:, np.newaxis]
+
+    @property
+    def extension(self) -> _Array:
+        """(N, M), what one step of the diffusion from new points averages: heat / xi times the eigenfunctions."""
+        return self.functions * np.divide(self.heat, self.xi, out=np.zeros_like(self.xi), where=self.xi > _LEAST_XI)
+
+    def of_size(self, least: float) -> "Coordinates":
+        """Those coordinates that reach this share of the largest."""
+        sizes = np.abs(self.embedding).max(axis=0)
+        kept = sizes >= least * sizes.max()
+        functions = np.ascontiguousarray(self.functions[:, kept])
+        return replace(self, xi=self.xi[kept], functions=functions, heat=self.heat[kept])
 
 
-def diffusion_coordinates(
-    neighbors: Neighbors,
-    epsilon: float,
-    n_components: int,
-    threads: int,
-    *,
-    alpha: float,
-    diffusion_time: float,
-    rescaling: str,
-    n_near: int,
-    eigen_solver: str,
-    exact: bool,
-    quiet: bool = False,
-) -> Coordinates:
-    """The diffusion map of neighbours with any distances.
+def diffusion_coordinates(neighbors: Neighbors, options: MapOptions, threads: int, *, exact: bool) -> Coordinates:
+    """The diffusion map of neighbours with any distances; `exact` if they are those that a search finds.
 
     The dimension is that of the kernel, d = 2 dlog D / dlog eps at the global eps, and the density is
-    q = D / N (2 pi eps)^(-d/2), with respect to the metric of the distances. `n_near` neighbours of each point are the
-    near pairs whose distances "isometric" preserves in the median. `exact` as for `normalized_kernel`; `quiet` leaves
-    out warnings about the graph.
+    q = D / N (2 pi eps)^(-d/2), with respect to the metric of the distances.
     """
-    n = len(neighbors.indices)
-    kernel = normalized_kernel(neighbors, epsilon, alpha, exact, threads)
+    n, advice = len(neighbors.indices), options.advice
+    epsilon = options.epsilon
+    if epsilon is None:
+        epsilon = global_bandwidth(
+            neighbors.distances, options.n_neighbors_bandwidth, least=options.least_epsilon, advice=advice
+        )
+    warn_if_cut(neighbors.distances, epsilon, advice)
+    time = options.diffusion_time
+    if time is None:
+        time = _AUTO_TIME * float(np.mean(neighbors.distances[:, -1] ** 2)) / epsilon
+    kernel = normalized_kernel(neighbors, epsilon, options.alpha, threads, exact=exact)
     dimension = _core.kernel_dimensions(neighbors.distances, epsilon, threads)[:, 0]
-    if rescaling != "local":
+    if options.rescaling != "local":
         dimension = np.full(n, np.average(dimension, weights=kernel.D))
-    near = Neighbors(neighbors.indices[:, 1:n_near].copy(), neighbors.distances[:, 1:n_near].copy())
+    near = neighbors.first(options.n_neighbors_bandwidth)
     del neighbors  # the eigenpairs need their memory
-    values, vectors = leading_eigenpairs(kernel, n_components + 1, threads, solver=eigen_solver, quiet=quiet)
-    density = _density(kernel, epsilon, dimension)
-    vectors /= kernel.Dh[:, np.newaxis]
-    vectors *= np.sqrt(n / np.sum(vectors**2 / density[:, np.newaxis], axis=0))
-    result = Coordinates(
-        epsilon,
-        values[1:],
-        np.ascontiguousarray(vectors[:, 1:]),
-        np.ones(n),
-        max(float(values[1]), _LEAST_XI) if rescaling == "isometric" else 1.0,
-        kernel.D**-alpha,
-        dimension,
-        density,
+    n_pairs = min(options.n_components, n - 1) + 1
+    pairs = leading_eigenpairs(kernel, n_pairs, threads, solver=options.eigen_solver, advice=advice)
+    density = _density(kernel.D, epsilon, dimension)
+    functions = pairs.vectors / kernel.Dh[:, np.newaxis]
+    functions *= np.sqrt(n / np.sum(functions**2 / density[:, np.newaxis], axis=0))
+    xi = pairs.values[1:]
+    n_not_positive = int(np.count_nonzero(xi <= _LEAST_XI))
+    if n_not_positive:
+        advice.warn(
+            SpectrumWarning,
+            f"{n_not_positive} of {len(xi)} eigenvalues of the kernel are not positive, as happens where it is cut at "
+            "n_neighbors; their coordinates are 0",
+        )
+    isometric = options.rescaling == "isometric"
+    reference = max(float(xi[0]), _LEAST_XI) if isometric else 1.0  # whose power would underflow for long times
+    heat = np.where(xi > _LEAST_XI, (np.maximum(xi, _LEAST_XI) / reference) ** (2 * time), 0.0)
+    unscaled = Coordinates(
+        epsilon=epsilon,
+        diffusion_time=time,
+        xi=xi,
+        functions=np.ascontiguousarray(functions[:, 1:]),
+        heat=heat,
+        scale=np.ones(n),
+        weights=kernel.D**-options.alpha,
+        dimension=dimension,
+        density=density,
+        solver=pairs.info,
     )
-    if rescaling == "isometric":  # the scale belongs to the power that `reference` divides by
-        scale = np.full(n, _isometric_scale(result.embedding(diffusion_time), near, threads))
-    else:
-        s = diffusion_time * epsilon
-        scale = np.exp(dimension / 4 * np.log(2 * np.pi) + (dimension / 4 + 0.5) * np.log(4 * s))
-    return result._replace(scale=scale)
+    if isometric:
+        return replace(unscaled, scale=np.full(n, _isometric_scale(unscaled.embedding, near, threads)))
+    power = dimension / 4 + 0.5
+    return replace(unscaled, scale=np.exp(dimension / 4 * np.log(2 * np.pi) + power * np.log(4 * time * epsilon)))
 
 
-def _density(kernel: Kernel, epsilon: float, dimension: _Array) -> _Array:
-    logarithm = np.log(kernel.D / kernel.n_rows) - dimension / 2 * np.log(2 * np.pi * epsilon)
+def _density(D: _Array, epsilon: float, dimension: _Array) -> _Array:
+    logarithm = np.log(D / len(D)) - dimension / 2 * np.log(2 * np.pi * epsilon)
     limits = np.finfo(np.float64)
     density: _Array = np.exp(np.clip(logarithm, np.log(limits.tiny), np.log(limits.max)))
     return density

@@ -1,6 +1,5 @@
 """The diffusion map as an estimator: steps 1 and 4 to 11 without a feature (section 2.1)."""
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -9,15 +8,32 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from idm import _core
-from idm._coordinates import Rescaling, diffusion_coordinates
-from idm._extension import Reach, extend, of_first_copies, warn_unsupported
-from idm._kernel import global_bandwidth, warn_if_cut
-from idm._neighbors import Neighbors, as_neighbors, check_squares, refined
-from idm._spectrum import EigenSolver
+from idm._coordinates import RESCALINGS, MapOptions, Rescaling, diffusion_coordinates
+from idm._extension import FittedMap, batches, extend, warn_unsupported
+from idm._neighbors import NeighborIndex, Reach, as_neighbors, check_squares, refined
+from idm._spectrum import EIGEN_SOLVERS, EigenSolver
 from idm._threads import n_threads
 from idm._validation import as_bandwidths, as_choice, as_integer, as_real, estimator_points
-from idm.exceptions import SpectrumWarning
+from idm._warnings import Advice
+from idm.exceptions import (
+    CoincidentPointsError,
+    DisconnectedGraphWarning,
+    EigenpairError,
+    KernelCutWarning,
+    OutlierWarning,
+    SpectrumWarning,
+)
+
+_ADVICE = Advice(
+    remedies={
+        CoincidentPointsError: "remove duplicates, raise n_neighbors, set epsilon, or rescale X",
+        OutlierWarning: "remove those points, or set epsilon",
+        KernelCutWarning: "raise n_neighbors, or lower n_neighbors_bandwidth or epsilon",
+        DisconnectedGraphWarning: "raise n_neighbors or epsilon, or fit the components one by one",
+        EigenpairError: "raise epsilon, lower n_components, or use eigen_solver='dense'",
+        SpectrumWarning: "lower n_components",
+    }
+)
 
 
 class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -57,7 +73,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         row, as scikit-learn's `kneighbors_graph(mode="distance")`. `n_neighbors` is then not used. `transform` needs
         Euclidean distances, and gives training points their own coordinates if the neighbours are exact.
     n_jobs : int, optional
-        Threads; None follows OMP_NUM_THREADS and threadpoolctl. The result is the same to the bit for all of them.
+        Threads; None follows OMP_NUM_THREADS and threadpoolctl. On one machine the result is the same to the bit for
+        every number of them.
 
     Attributes
     ----------
@@ -114,68 +131,60 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def fit(self, X: ArrayLike, y: Any = None) -> "DiffusionMap":
         """Compute the coordinates of the rows of X; y is ignored."""
         points = estimator_points(self, X, fit=True)
-        n = len(points)
-        n_components = min(as_integer(self.n_components, "n_components", low=1), n - 1)
+        n, options, threads = len(points), self._options(), n_threads(self.n_jobs)
         k = min(as_integer(self.n_neighbors, "n_neighbors", low=2), n)
-        alpha = as_real(self.alpha, "alpha", low=-2, high=2)
+        index, euclidean = NeighborIndex(points), True
+        if self.precomputed_knn is None:
+            neighbors = index.nearest(None, k, threads)
+        else:
+            neighbors = as_neighbors(self.precomputed_knn, "precomputed_knn", n)
+            check_squares(neighbors.distances, "precomputed_knn")
+            neighbors, euclidean = refined(points, neighbors, threads)
+        reach, k = Reach.of(neighbors), neighbors.indices.shape[1]
+        copies = index.first_copies(neighbors, threads)
+        coordinates = diffusion_coordinates(neighbors, options, threads, exact=self.precomputed_knn is None)
+        embedding = coordinates.embedding[copies]
+        self._map = FittedMap(
+            index=index,
+            metric=None,
+            pool_size=k,
+            n_neighbors=k,
+            reach=reach,
+            coordinates=coordinates,
+            embedding=embedding,
+        )
+        self._euclidean = euclidean
+        self.embedding_ = embedding
+        self.eigenvalues_ = coordinates.eigenvalues
+        self.eigenvectors_ = coordinates.functions
+        self.density_ = coordinates.density
+        self.dimension_ = float(np.mean(coordinates.dimension))
+        self.epsilon_ = coordinates.epsilon
+        self._n_features_out = embedding.shape[1]
+        return self
+
+    def _options(self) -> MapOptions:
+        """The parameters, checked."""
+        epsilon = None
+        if isinstance(self.epsilon, str):
+            as_choice(self.epsilon, "epsilon", ("auto",))
+        else:
+            epsilon = float(as_bandwidths(self.epsilon, "epsilon", n_rows=1)[0])
         time = as_real(self.diffusion_time, "diffusion_time", low=0)
         if time == 0 and self.rescaling != "isometric":
             raise ValueError(
                 f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
             )
-        rescaling = as_choice(self.rescaling, "rescaling", ("isometric", "global", "local"))
-        solver = as_choice(self.eigen_solver, "eigen_solver", ("auto", "block", "arpack", "dense"))
-        n_bandwidth = as_integer(self.n_neighbors_bandwidth, "n_neighbors_bandwidth", low=2)
-        if not isinstance(self.epsilon, str):
-            epsilon: float | None = float(as_bandwidths(self.epsilon, "epsilon", n_rows=1)[0])
-        else:
-            as_choice(self.epsilon, "epsilon", ("auto",))
-            epsilon = None
-        threads = n_threads(self.n_jobs)
-
-        exact = self.precomputed_knn is None
-        if exact:
-            neighbors = Neighbors(*_core.nearest_neighbors(points, None, k, threads))
-        else:
-            neighbors = as_neighbors(self.precomputed_knn, "precomputed_knn", n)
-        check_squares(neighbors.distances, "X")
-        euclidean = True
-        if not exact:
-            neighbors, euclidean = refined(points, neighbors, threads)
-        if epsilon is None:
-            epsilon = global_bandwidth(neighbors.distances, n_bandwidth)
-        warn_if_cut(neighbors.distances, epsilon, n)
-        reach, k = Reach.of(neighbors), neighbors.indices.shape[1]
-        nearest = Neighbors(neighbors.indices[:, :2].copy(), neighbors.distances[:, :2].copy())
-        coordinates = diffusion_coordinates(
-            neighbors,
-            epsilon,
-            n_components,
-            threads,
-            alpha=alpha,
+        return MapOptions(
+            n_components=as_integer(self.n_components, "n_components", low=1),
+            n_neighbors_bandwidth=as_integer(self.n_neighbors_bandwidth, "n_neighbors_bandwidth", low=2),
+            epsilon=epsilon,
+            alpha=as_real(self.alpha, "alpha", low=-2, high=2),
             diffusion_time=time,
-            rescaling=rescaling,
-            n_near=n_bandwidth,
-            eigen_solver=solver,
-            exact=exact,
+            rescaling=as_choice(self.rescaling, "rescaling", RESCALINGS),
+            eigen_solver=as_choice(self.eigen_solver, "eigen_solver", EIGEN_SOLVERS),
+            advice=_ADVICE,
         )
-        if coordinates.n_not_positive:
-            warnings.warn(
-                f"{coordinates.n_not_positive} of {n_components} eigenvalues of the kernel are not positive, as "
-                "happens where it is cut at n_neighbors; their coordinates are 0. Lower n_components",
-                SpectrumWarning,
-                stacklevel=2,
-            )
-        self._points, self._reach, self._n_neighbors, self._euclidean = points, reach, k, euclidean
-        self._coordinates, self._diffusion_time = coordinates, time
-        self.embedding_ = of_first_copies(coordinates.embedding(time), points, nearest, threads)
-        self.eigenvalues_ = coordinates.eigenvalues
-        self.eigenvectors_ = coordinates.functions
-        self.density_ = coordinates.density
-        self.dimension_ = float(np.mean(coordinates.dimension))
-        self.epsilon_ = epsilon
-        self._n_features_out = n_components
-        return self
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> NDArray[np.float64]:
         """Compute the coordinates of the rows of X and return them; y is ignored."""
@@ -204,15 +213,13 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 "cannot be found; use embedding_, or fit without precomputed_knn"
             )
         queries = estimator_points(self, X, fit=False)
-        return extend(
-            self._points,
-            self._reach,
-            self._n_neighbors,
-            self._coordinates,
-            self._diffusion_time,
-            queries,
-            n_threads(self.n_jobs),
-        )
+        threads = n_threads(self.n_jobs)
+        result = np.empty((len(queries), self.embedding_.shape[1]))
+        supported = np.empty(len(queries), dtype=np.bool_)
+        for rows in batches(len(queries), len(self._map.index)):
+            pool = self._map.pool(queries[rows], threads)
+            result[rows], supported[rows] = extend(self._map, queries[rows], None, pool, pool.twins(), threads)
+        return result, supported
 
     def diffusion_distances(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
         """Rescaled diffusion distances between the rows of X and of Y (or of X): for near points, geodesic ones."""
@@ -223,5 +230,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def heat_spectrum(self, diffusion_time: float | None = None) -> NDArray[np.float64]:
         """The weights exp(lambda s) of the coordinates, with s in units of epsilon; by default that of the fit."""
         check_is_fitted(self)
-        time = self._diffusion_time if diffusion_time is None else as_real(diffusion_time, "diffusion_time", low=0)
-        return self._coordinates._replace(reference=1.0).heat(time)
+        fitted = self._map.coordinates
+        time = fitted.diffusion_time if diffusion_time is None else as_real(diffusion_time, "diffusion_time", low=0)
+        weights: NDArray[np.float64] = np.exp(fitted.eigenvalues * (time * fitted.epsilon))
+        return weights

@@ -1,15 +1,17 @@
-"""The diffusion map at new points (section 7 of the method)."""
+"""A fitted diffusion map, plain or of the flow, and its extension to new points (section 7 of the method)."""
 
-import warnings
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from idm import _core
 from idm._coordinates import Coordinates
-from idm._neighbors import Neighbors, check_squares
+from idm._metric import FeaturePoints, Flow, metric_neighbors, reverse_metric_neighbors
+from idm._neighbors import NeighborIndex, Neighbors, Reach
+from idm._warnings import warn
 from idm.exceptions import ExtrapolationWarning
 
 _Array: TypeAlias = NDArray[np.float64]
@@ -18,64 +20,70 @@ _Array: TypeAlias = NDArray[np.float64]
 # that row alone.
 _MOST_PAIRS = 50_000_000
 # A training point has a kernel sum of at least 1, of its own; below this sum a point is beyond the data.
-LEAST_SUPPORT = 1e-6
+_LEAST_SUPPORT = 1e-6
 
 
-class Reach(NamedTuple):
-    """How far each training point counts others among its neighbours; both (N, 1)."""
+@dataclass(frozen=True, kw_only=True)
+class FlowMetric:
+    """What makes a map one of the flow: its lengths choose the neighbours out of a pool."""
 
-    radii: _Array
-    last: NDArray[np.intp]
+    flow: Flow
+    values: _Array  # of the data: features, or derivatives
+    pool_reach: Reach
 
-    @classmethod
-    def of(cls, neighbors: Neighbors) -> "Reach":
-        """The distance and the index of the last neighbour of each point."""
-        return cls(neighbors.distances[:, -1:].copy(), neighbors.indices[:, -1:].copy())
+
+@dataclass(frozen=True, kw_only=True)
+class FittedMap:
+    """A diffusion map of data and everything that takes new points through it."""
+
+    index: NeighborIndex
+    metric: FlowMetric | None  # None: neighbours are the nearest points
+    pool_size: int  # the candidates for the neighbours of new points: the neighbours themselves, if there is no metric
+    n_neighbors: int
+    reach: Reach
+    coordinates: Coordinates
+    embedding: _Array  # (N, M), of the data
+
+    def pool(self, queries: _Array, threads: int) -> Neighbors:
+        """The nearest data of new points, which `extend` starts from."""
+        return self.index.nearest(queries, self.pool_size, threads)
 
 
 def extend(
-    points: _Array,
-    reach: Reach,
-    n_neighbors: int,
-    coordinates: Coordinates,
-    diffusion_time: float,
+    fitted: FittedMap,
     queries: _Array,
+    values: _Array | None,
+    pool: Neighbors,
+    twins: NDArray[np.intp],
     threads: int,
 ) -> tuple[_Array, NDArray[np.bool_]]:
-    """The coordinates (Q, M) of new points, and whether the data support them (Q,).
+    """The coordinates (Q, M) of new points with their pool, and whether the data support them (Q,).
 
     Phi_r(x) = scale xi_r^(2 s / eps - 1) sum_j P(x, j) phi_r(x_j), with P the rows of the kernel as it was symmetrised
-    in training: for a training point this is its own coordinate. The scale is that of the nearest training point.
+    in training, and the scale that of the nearest data. `values` are those of the flow at the new points. `twins`
+    (Q, 1) are the data that they coincide with, or -1: these get the coordinates of the data to the bit, since a next
+    iteration would take a rounding error for another point.
     """
-    values = coordinates.functions * coordinates.heat(diffusion_time, per_step=1)
-    weights = coordinates.weights.reshape(-1, 1)
-    result = np.empty((len(queries), values.shape[1]))
-    supported = np.empty(len(queries), dtype=np.bool_)
-    for rows in batches(len(queries), len(points)):
-        batch = queries[rows]
-        found = Neighbors(*_core.nearest_neighbors(points, batch, n_neighbors, threads))
-        check_squares(found.distances, "X")
-        # A row that coincides with a training point is that point where ties are broken.
-        twins = np.where(found.distances[:, :1] == 0, found.indices[:, :1], -1)
-        row_start, columns, distances = _core.reverse_neighbors(points, *reach, batch, twins, threads)
-        extended, support = _core.extend(
-            *found, row_start, columns, distances, coordinates.epsilon, weights, values, threads
+    coordinates, metric = fitted.coordinates, fitted.metric
+    if metric is None or values is None:
+        neighbors, reverse = pool, fitted.index.reverse(queries, fitted.reach, twins, threads)
+    else:
+        data = FeaturePoints(points=fitted.index.points, values=metric.values)
+        bases = FeaturePoints(points=queries, values=values)
+        neighbors = metric_neighbors(data, bases, twins, pool, metric.flow, fitted.n_neighbors, threads)
+        reverse = reverse_metric_neighbors(
+            fitted.index, metric.values, metric.pool_reach, fitted.reach, bases, twins, metric.flow, threads
         )
-        result[rows] = extended * coordinates.scale[found.indices[:, 0], np.newaxis]
-        supported[rows] = support[:, 0] >= LEAST_SUPPORT
-    return result, supported
-
-
-def of_first_copies(values: _Array, points: _Array, neighbors: Neighbors, threads: int) -> _Array:
-    """`values` with a row per point, in which copies of a point get that of the first of them.
-
-    They differ where the last neighbours of a point are copies of each other and only some of them count, but new
-    points cannot tell which copy they are.
-    """
-    if neighbors.distances.shape[1] < 2 or neighbors.distances[:, 1].all():
-        return values
-    first, _ = _core.nearest_neighbors(points, points, 1, threads)
-    return np.ascontiguousarray(values[first[:, 0]])
+    weights = coordinates.weights.reshape(-1, 1)
+    extended, support = _core.extend(*neighbors, reverse, coordinates.epsilon, weights, coordinates.extension, threads)
+    nearest = pool.indices[:, 0]
+    extended *= coordinates.scale[nearest, np.newaxis]
+    extended = np.where(twins >= 0, fitted.embedding[twins[:, 0]], extended)
+    supported = support[:, 0] >= _LEAST_SUPPORT
+    if metric is not None:
+        # Lengths that only count the feature are no distance from the data: nearer than the candidates reach, twice.
+        supported &= pool.distances[:, 0] <= 2 * metric.pool_reach.radii[nearest, 0]
+    return extended, supported
 
 
 def batches(n_rows: int, n_data: int) -> Iterator[slice]:
@@ -89,10 +97,9 @@ def warn_unsupported(supported: NDArray[np.bool_]) -> None:
     """Say which rows the data do not support."""
     n_far = np.count_nonzero(~supported)
     if n_far:
-        warnings.warn(
+        warn(
             f"{n_far} of {len(supported)} rows of X (the first: row {supported.argmin()}) are far from all training "
             "data in units of the bandwidth, and what is computed for them says little; supported(X) tells which rows "
             "these are",
             ExtrapolationWarning,
-            stacklevel=3,
         )

@@ -1,6 +1,7 @@
 """The feature at new points: local affine regression, with a bandwidth that predicts left-out points best."""
 
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,9 @@ _FACTORS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 _MOST_LEFT_OUT = 2000
 
 
-class FeatureEstimate(NamedTuple):
-    """Data, their features and the bandwidth (N,) of the regression at each of them."""
+@dataclass(frozen=True, kw_only=True)
+class FeatureEstimate:
+    """Data (N, m), their features (N, n) and the bandwidth (N,) of the regression at each of them."""
 
     points: _Array
     features: _Array
@@ -27,8 +29,7 @@ class FeatureEstimate(NamedTuple):
 
     def at(self, queries: _Array, found: Neighbors, twins: NDArray[np.intp], threads: int) -> _Array:
         """The feature (Q, n) at new points with their neighbours; where these coincide with data, that of the data."""
-        k = min(self.n_neighbors, found.indices.shape[1])
-        near = Neighbors(found.indices[:, :k].copy(), found.distances[:, :k].copy())
+        near = found.first(self.n_neighbors)
         bandwidth = self.bandwidth[near.indices[:, :1]]
         fitted = _regression(self.points, self.features, queries, near, bandwidth, self.regularization, threads)
         return np.where(twins >= 0, self.features[twins[:, 0]], fitted)
@@ -44,10 +45,12 @@ def estimate_feature(
     errors = []
     for factor in _FACTORS:
         eps = (factor * bandwidth[rows]).reshape(-1, 1)
-        fitted = _regression(points, features, points[rows].copy(), others, eps, regularization, threads)
+        fitted = _regression(points, features, points[rows], others, eps, regularization, threads)
         errors.append(np.sum((fitted - features[rows]) ** 2))
     best = _FACTORS[int(np.argmin(errors))]
-    return FeatureEstimate(points, features, best * bandwidth, regularization, k)
+    return FeatureEstimate(
+        points=points, features=features, bandwidth=best * bandwidth, regularization=regularization, n_neighbors=k
+    )
 
 
 def _regression(

@@ -5,14 +5,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from idm import _core
-from idm._coordinates import diffusion_coordinates
-from idm._kernel import global_bandwidth
-from idm._neighbors import Neighbors
+from idm._coordinates import MapOptions, diffusion_coordinates
+from idm._neighbors import NeighborIndex
 
 _Array: TypeAlias = NDArray[np.float64]
 
-_N_NEIGHBORS, _N_COMPONENTS, _TIME = 300, 10, 0.25
+_N_NEIGHBORS, _N_COMPONENTS = 300, 10
 
 
 def feature_map(embedding: _Array, features: _Array, threads: int) -> tuple[_Array, float]:
@@ -25,15 +23,9 @@ def feature_map(embedding: _Array, features: _Array, threads: int) -> tuple[_Arr
     n, unit = len(values), float(np.ptp(values, axis=0).max())
     if n < 3:
         return np.zeros((embedding.shape[1], 0)), 0.0
-    values /= unit
-    neighbors = Neighbors(*_core.nearest_neighbors(values, None, min(_N_NEIGHBORS, n), threads))
-    epsilon = global_bandwidth(neighbors.distances, 32, quiet=True)
-    time = _TIME * float(np.mean(neighbors.distances[:, -1] ** 2)) / epsilon
-    coordinates = diffusion_coordinates(
-        neighbors, epsilon, min(_N_COMPONENTS, n - 1), threads, alpha=1.0, diffusion_time=time,
-        rescaling="isometric", n_near=32, eigen_solver="auto", exact=True, quiet=True,
-    ).embedding(time)  # fmt: skip
-    target = unit * coordinates[rows.ravel()]
+    neighbors = NeighborIndex(values / unit).nearest(None, min(_N_NEIGHBORS, n), threads, name="y")
+    coordinates = diffusion_coordinates(neighbors, MapOptions(n_components=_N_COMPONENTS), threads, exact=True)
+    target = unit * coordinates.embedding[rows.ravel()]
     target = target - target.mean(axis=0)
     centred = embedding - embedding.mean(axis=0)
     H, *_ = np.linalg.lstsq(centred, target, rcond=1e-10)

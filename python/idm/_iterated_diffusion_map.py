@@ -1,36 +1,45 @@
 """The iterated diffusion map as an estimator (Algorithm 2, sections 4.1 to 4.3)."""
 
 import time
-import warnings
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.linear_model import RidgeCV
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from idm import _core
-from idm._coordinates import Rescaling
-from idm._extension import batches, of_first_copies, warn_unsupported
+from idm._coordinates import RESCALINGS, MapOptions, Rescaling
+from idm._extension import batches, warn_unsupported
 from idm._feature_estimate import FeatureEstimate, estimate_feature
 from idm._feature_map import feature_map
-from idm._iteration import Iteration, Settings, extend_iteration, fit_iteration
-from idm._kernel import global_bandwidth
-from idm._local_geometry import Tuning, tuned_geometry
-from idm._metric import Flow
-from idm._neighbors import Neighbors, check_squares
+from idm._iteration import Iteration, NewPoints, Settings, iterate
+from idm._local_derivatives import DERIVATIVE_METHODS, DerivativeMethod
+from idm._local_geometry import TUNINGS, Tuning, tuned_geometry
+from idm._metric import FEATURE_CHANGES, MIXINGS, FeatureChange, Flow, Mixing
+from idm._neighbors import NeighborIndex, Neighbors
 from idm._progress import progress
+from idm._spectrum import SolverInfo
 from idm._threads import n_threads
 from idm._validation import as_choice, as_integer, as_real, estimator_data, estimator_points
-from idm.exceptions import CoincidentPointsError, ConstantFeatureWarning, EigenpairError
+from idm._warnings import Advice, warn
+from idm.exceptions import (
+    CoincidentPointsError,
+    ConstantFeatureWarning,
+    DisconnectedGraphWarning,
+    EigenpairError,
+    EigenpairWarning,
+    OutlierWarning,
+)
 
 _Array: TypeAlias = NDArray[np.float64]
+StopReason: TypeAlias = Literal["no improvement", "max_iter", "callback", "coincident points", "eigenpairs"]
 
 # One in so many rows are the neighbours that a held-out row is predicted from.
 _NEIGHBORS_SHARE = 20
@@ -46,7 +55,8 @@ _PAPER_TAU = {
 }
 
 
-class IterationRecord(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class IterationRecord:
     """What an iteration came to; arrays per point are of the rows that were not held out, except `embedding`."""
 
     iteration: int
@@ -58,7 +68,47 @@ class IterationRecord(NamedTuple):
     embedding: _Array  # (N, M'), of all rows of X
     n_coordinates: int  # M', those that matter
     validation_score: float | None  # R^2 of the feature at rows that were held out, from neighbours in the embedding
+    solver: SolverInfo  # what the eigensolver did: its name, products, restarts and residuals
     seconds: float
+
+
+class _Stopping:
+    """Which iteration is kept, and when and why the iterations end."""
+
+    def __init__(self, max_iter: int, patience: int, tol: float) -> None:
+        self._max_iter, self._patience, self._tol = max_iter, patience, tol
+        self._best_score = -np.inf
+        self.last = self.kept = 0  # iterations, from 1 on
+        self.reason: StopReason | None = None
+
+    def until_stopped(self, iterations: Iterator[Iteration]) -> Iterator[Iteration]:
+        """The iterations until there is a reason to stop; an error in a later one is such a reason."""
+        try:
+            for fitted in iterations:
+                self.last += 1
+                yield fitted
+                if self.reason is not None:
+                    return
+        except CoincidentPointsError:  # points of equal features coincide: there is nothing left to do
+            if self.last == 0:
+                raise
+            self.reason = "coincident points"
+        except EigenpairError as error:
+            if self.last == 0:
+                raise
+            self.reason = "eigenpairs"
+            warn(f"iteration {self.last + 1} is left out: {error}", EigenpairWarning)
+
+    def update(self, score: float | None, called_off: bool) -> None:
+        """Take the score of the last iteration (None: later is better), and whether the user wants no more."""
+        if score is None or score > self._best_score + self._tol:
+            self.kept, self._best_score = self.last, self._best_score if score is None else score
+        if called_off:
+            self.reason = "callback"
+        elif self.last - self.kept >= self._patience:
+            self.reason = "no improvement"
+        elif self.last == self._max_iter:
+            self.reason = "max_iter"
 
 
 class IteratedDiffusionMap(
@@ -119,7 +169,8 @@ class IteratedDiffusionMap(
     random_state : int, RandomState or None
         Decides which rows are held out.
     n_jobs : int, optional
-        Threads; None follows OMP_NUM_THREADS and threadpoolctl. The result is the same to the bit for all of them.
+        Threads; None follows OMP_NUM_THREADS and threadpoolctl. On one machine the result is the same to the bit for
+        every number of them.
     verbose : int
         1 shows a progress bar if tqdm is installed, and else logs to the logger "idm".
 
@@ -131,6 +182,10 @@ class IteratedDiffusionMap(
         The iteration that was kept.
     iterations_ : list of IterationRecord
         All iterations that were run.
+    stop_reason_ : str
+        Why there are no more: "no improvement" of the score, "max_iter", "callback" (it returned True), "coincident
+        points" (the map has collapsed to points, but for rounding errors) or "eigenpairs" (those of the next iteration
+        could not be computed, which an `EigenpairWarning` says too).
     feature_map_ : array of shape (M', up to 10)
         The linear map H of section 4.2, from the coordinates (less their means) to the rescaled diffusion coordinates
         of y.
@@ -158,11 +213,11 @@ class IteratedDiffusionMap(
         max_iter: int = 8,
         n_neighbors: int = 300,
         n_neighbors_bandwidth: int = 32,
-        feature_change: Literal["difference", "derivative"] = "difference",
+        feature_change: FeatureChange = "difference",
         bandwidth: Tuning = "d1",
-        derivative: Literal["affine", "regression", "correlation"] = "affine",
+        derivative: DerivativeMethod = "affine",
         regularization: float = 0.05,
-        mixing: Literal["lengths", "metric"] = "lengths",
+        mixing: Mixing = "lengths",
         rescaling: Rescaling = "isometric",
         diffusion_time: Literal["auto"] | float = "auto",
         early_stopping: bool = True,
@@ -223,64 +278,46 @@ class IteratedDiffusionMap(
         """Fit the map to points X (N, m) and their features y, (N,) or (N, n)."""
         points, given = estimator_data(self, X, y)
         features = given.reshape(len(points), -1)
-        settings = self._checked_settings()
-        max_iter = as_integer(self.max_iter, "max_iter", low=1)
-        patience = as_integer(self.n_iter_no_change, "n_iter_no_change", low=1)
-        tol = as_real(self.tol, "tol", low=0)
-        threads = n_threads(self.n_jobs)
+        train, held_out = self._split(len(points))
+        settings, stopping, threads = self._settings(train), self._stopping(), n_threads(self.n_jobs)
         if not np.ptp(features, axis=0).any():
-            warnings.warn(
+            warn(
                 "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks",
                 ConstantFeatureWarning,
-                stacklevel=2,
             )
-        train, held_out = self._split(len(points))
-        X_train, y_train = points[train], features[train]
+        index = NeighborIndex(points[train])
+        pool = index.nearest(None, settings.pool_size(len(index)), threads)
+        copies = index.first_copies(pool, threads)
+        estimate = _feature_estimate(index, pool, features[train], settings, threads)
+        new = _new_points(index, pool.indices.shape[1], estimate, points[held_out], threads)
 
-        nearest = _neighbors(X_train, settings, threads)
-        global_bandwidth(nearest.distances, settings.n_neighbors_bandwidth, rows=train)  # for its warning
-        estimate = _feature_estimate(X_train, y_train, nearest, settings, threads)
-        records: list[IterationRecord] = []
         iterations: list[Iteration] = []
-        new = points[held_out]
-        new_features, twins = _features_at(estimate, new, threads)
-        best, best_score = 0, -np.inf
-        current = X_train
-        with progress(max_iter, self.verbose) as shown:
-            for number in range(1, max_iter + 1):
-                start = time.perf_counter()
-                try:
-                    fitted = fit_iteration(current, y_train, settings, threads, shown)
-                except (CoincidentPointsError, EigenpairError):
-                    if number == 1:
-                        raise
-                    break  # points of equal features coincide: there is nothing left to do
-                current = fitted.embedding
+        records: list[IterationRecord] = []
+        with progress(self.max_iter, self.verbose) as shown:
+            steps = iterate(index, pool, features[train], settings, threads, shown)
+            start = time.perf_counter()
+            for fitted in stopping.until_stopped(steps):
+                embedding = np.empty((len(points), fitted.map.embedding.shape[1]))
+                embedding[train] = fitted.map.embedding[copies]
                 score = None
-                if len(held_out):
+                if new is not None:
                     shown.stage("held-out rows")
-                    new, _ = extend_iteration(fitted, new, new_features, twins, threads)
-                    score = _held_out_score(current, y_train, new, features[held_out])
+                    new.advance(fitted, threads)
+                    embedding[held_out] = new.coordinates
+                    score = _held_out_score(fitted.image, features[train], new.coordinates, features[held_out], threads)
+                record = _record(stopping.last, fitted, embedding, score, time.perf_counter() - start)
                 iterations.append(fitted)
-                embedding = np.empty((len(points), current.shape[1]))
-                embedding[train] = of_first_copies(current, X_train, nearest, threads)
-                if len(held_out):
-                    embedding[held_out] = new
-                record = _record(number, fitted, embedding, score, time.perf_counter() - start)
                 records.append(record)
                 shown.done(record)
-                if score is None or score > best_score + tol:
-                    best, best_score = number, best_score if score is None else score
-                stopped = self.callback is not None and bool(self.callback(record))
-                if stopped or number - best >= patience:
-                    break
-        kept = records[best - 1].embedding
-        regression = _regression(kept, features)
-        self.feature_map_, self.feature_map_residual_ = feature_map(kept, features, threads)
-        self._estimate, self._iterations, self._regression = estimate, iterations[:best], regression
-        self._one_feature = given.ndim == 1
-        self.iterations_, self.n_iter_ = records, best
-        self.embedding_, self._n_features_out = kept, kept.shape[1]
+                stopping.update(score, self.callback is not None and bool(self.callback(record)))
+                start = time.perf_counter()
+        embedding = records[stopping.kept - 1].embedding
+        self._regression = _regression(embedding, features)
+        self._estimate, self._iterations = estimate, iterations[: stopping.kept]
+        self._features, self._one_feature = features, given.ndim == 1
+        self._feature_map: tuple[_Array, float] | None = None
+        self.iterations_, self.n_iter_, self.stop_reason_ = records, stopping.kept, stopping.reason
+        self.embedding_, self._n_features_out = embedding, embedding.shape[1]
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -317,42 +354,80 @@ class IteratedDiffusionMap(
         predicted: _Array = self._regression.predict(embedding).reshape(len(embedding), -1)
         return predicted[:, 0] if self._one_feature else predicted
 
+    @property
+    def feature_map_(self) -> _Array:
+        """The linear map H of section 4.2, computed when it is first read."""
+        return self._section_4_2()[0]
+
+    @property
+    def feature_map_residual_(self) -> float:
+        """What H leaves of the coordinates of y."""
+        return self._section_4_2()[1]
+
+    def _section_4_2(self) -> tuple[_Array, float]:
+        check_is_fitted(self)
+        if self._feature_map is None:
+            self._feature_map = feature_map(self.embedding_, self._features, n_threads(self.n_jobs))
+        return self._feature_map
+
     def _extend(self, X: ArrayLike) -> tuple[_Array, NDArray[np.bool_]]:
         check_is_fitted(self)
         queries = estimator_points(self, X, fit=False)
         threads = n_threads(self.n_jobs)
+        first = self._iterations[0].map
         result = np.empty((len(queries), self.embedding_.shape[1]))
-        supported = np.ones(len(queries), dtype=np.bool_)
-        for rows in batches(len(queries), len(self._estimate.points)):
-            current = queries[rows]
-            features, twins = _features_at(self._estimate, current, threads)
+        supported = np.empty(len(queries), dtype=np.bool_)
+        for rows in batches(len(queries), len(first.index)):
+            new = _new_points(first.index, first.pool_size, self._estimate, queries[rows], threads)
+            assert new is not None
             for fitted in self._iterations:
-                current, near = extend_iteration(fitted, current, features, twins, threads)
-                supported[rows] &= near
-            result[rows] = current
+                new.advance(fitted, threads)
+            result[rows], supported[rows] = new.coordinates, new.supported
         return result, supported
 
-    def _checked_settings(self) -> Settings:
+    def _stopping(self) -> _Stopping:
+        return _Stopping(
+            as_integer(self.max_iter, "max_iter", low=1),
+            as_integer(self.n_iter_no_change, "n_iter_no_change", low=1),
+            as_real(self.tol, "tol", low=0),
+        )
+
+    def _settings(self, rows: NDArray[np.intp] | None = None) -> Settings:
+        """The parameters of an iteration, checked; `rows` are those that are not held out."""
+        diffusion_time = None
         if isinstance(self.diffusion_time, str):
             as_choice(self.diffusion_time, "diffusion_time", ("auto",))
-            diffusion_time = None
         else:
             diffusion_time = as_real(self.diffusion_time, "diffusion_time", low=0)
             if diffusion_time == 0 and self.rescaling != "isometric":
                 raise ValueError(
                     f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
                 )
+        tau = as_real(self.tau, "tau", low=0, high=1)
+        remedies = {
+            CoincidentPointsError: "most rows have copies in X, or in y if tau is 1: remove them, raise n_neighbors or "
+            "lower tau",
+            OutlierWarning: "remove those points from X and y, or lower n_neighbors_bandwidth",
+            DisconnectedGraphWarning: "raise n_neighbors or n_neighbors_bandwidth, or fit the components one by one",
+            EigenpairError: "raise n_neighbors_bandwidth, or lower n_components or max_iter",
+        }
         return Settings(
-            n_components=as_integer(self.n_components, "n_components", low=1),
             n_neighbors=as_integer(self.n_neighbors, "n_neighbors", low=2),
-            n_neighbors_bandwidth=as_integer(self.n_neighbors_bandwidth, "n_neighbors_bandwidth", low=2),
-            flow=Flow(as_real(self.tau, "tau", low=0, high=1), as_choice(self.mixing, "mixing", ("lengths", "metric"))),
-            feature_change=as_choice(self.feature_change, "feature_change", ("difference", "derivative")),
-            bandwidth=as_choice(self.bandwidth, "bandwidth", ("d1", "svd")),
-            derivative=as_choice(self.derivative, "derivative", ("affine", "regression", "correlation")),
+            flow=Flow(
+                tau=tau,
+                mixing=as_choice(self.mixing, "mixing", MIXINGS),
+                change=as_choice(self.feature_change, "feature_change", FEATURE_CHANGES),
+            ),
+            map=MapOptions(
+                n_components=as_integer(self.n_components, "n_components", low=1),
+                n_neighbors_bandwidth=as_integer(self.n_neighbors_bandwidth, "n_neighbors_bandwidth", low=2),
+                diffusion_time=diffusion_time,
+                rescaling=as_choice(self.rescaling, "rescaling", RESCALINGS),
+                advice=Advice(what=f"the lengths of the flow (tau={tau:g})", rows=rows, remedies=remedies),
+            ),
+            bandwidth=as_choice(self.bandwidth, "bandwidth", TUNINGS),
+            derivative=as_choice(self.derivative, "derivative", DERIVATIVE_METHODS),
             regularization=as_real(self.regularization, "regularization", low=0),
-            rescaling=as_choice(self.rescaling, "rescaling", ("isometric", "global", "local")),
-            diffusion_time=diffusion_time,
         )
 
     def _split(self, n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -365,27 +440,26 @@ class IteratedDiffusionMap(
         return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
 
-def _neighbors(points: _Array, settings: Settings, threads: int) -> Neighbors:
-    found = Neighbors(*_core.nearest_neighbors(points, None, min(settings.n_neighbors, len(points)), threads))
-    check_squares(found.distances, "X")
-    return found
-
-
 def _feature_estimate(
-    points: _Array, features: _Array, neighbors: Neighbors, settings: Settings, threads: int
-) -> FeatureEstimate:
-    geometry = tuned_geometry(points, neighbors, settings.bandwidth, settings.n_bandwidths, threads)
-    return estimate_feature(points, features, neighbors, geometry.bandwidth, settings.regularization, threads)
+    index: NeighborIndex, pool: Neighbors, features: _Array, settings: Settings, threads: int
+) -> FeatureEstimate | None:
+    """The estimate of the feature at new points, if an iteration needs it."""
+    if not settings.needs_features:
+        return None
+    near = pool.first(settings.n_neighbors)
+    geometry = tuned_geometry(index.points, near, settings.bandwidth, settings.n_bandwidths, threads)
+    return estimate_feature(index.points, features, near, geometry.bandwidth, settings.regularization, threads)
 
 
-def _features_at(estimate: FeatureEstimate, queries: _Array, threads: int) -> tuple[_Array, NDArray[np.intp]]:
-    """The feature (Q, n) of new points, estimated in the space of X, and their twins (Q, 1) in the data or -1."""
+def _new_points(
+    index: NeighborIndex, pool_size: int, estimate: FeatureEstimate | None, queries: _Array, threads: int
+) -> NewPoints | None:
+    """New points with their nearest data and their estimated features; None if there are none."""
     if len(queries) == 0:
-        return np.zeros((0, estimate.features.shape[1])), np.zeros((0, 1), dtype=np.intp)
-    found = Neighbors(*_core.nearest_neighbors(estimate.points, queries, estimate.n_neighbors, threads))
-    check_squares(found.distances, "X")
-    twins = np.where(found.distances[:, :1] == 0, found.indices[:, :1], -1)
-    return estimate.at(queries, found, twins, threads), twins
+        return None
+    pool = index.nearest(queries, pool_size, threads)
+    features = None if estimate is None else estimate.at(queries, pool, pool.twins(), threads)
+    return NewPoints(queries, pool, features)
 
 
 def _regression(embedding: _Array, features: _Array) -> Any:
@@ -393,26 +467,27 @@ def _regression(embedding: _Array, features: _Array) -> Any:
     return make_pipeline(StandardScaler(), RidgeCV(np.logspace(-10, 2, 13))).fit(embedding, features)
 
 
-def _held_out_score(embedding: _Array, features: _Array, new: _Array, new_features: _Array) -> float:
+def _held_out_score(image: NeighborIndex, features: _Array, new: _Array, new_features: _Array, threads: int) -> float:
     """R^2 of features predicted as the mean of many neighbours in the embedding: what the map is for.
 
     A linear regression on all coordinates predicts as well before the irrelevant directions are gone.
     """
-    n_neighbors = max(1, len(embedding) // _NEIGHBORS_SHARE)
-    return float(KNeighborsRegressor(n_neighbors).fit(embedding, features).score(new, new_features))
+    found = image.nearest(new, max(1, len(image) // _NEIGHBORS_SHARE), threads)
+    return float(r2_score(new_features, features[found.indices].mean(axis=1)))
 
 
 def _record(number: int, fitted: Iteration, embedding: _Array, score: float | None, seconds: float) -> IterationRecord:
-    coordinates = fitted.coordinates
+    coordinates = fitted.map.coordinates
     return IterationRecord(
-        number,
-        coordinates.epsilon,
-        fitted.diffusion_time,
-        fitted.eigenvalues,
-        coordinates.dimension if fitted.local_dimension is None else fitted.local_dimension,
-        coordinates.density,
-        embedding,
-        embedding.shape[1],
-        score,
-        seconds,
+        iteration=number,
+        epsilon=coordinates.epsilon,
+        diffusion_time=coordinates.diffusion_time,
+        eigenvalues=fitted.eigenvalues,
+        local_dimension=fitted.local_dimension,
+        density=coordinates.density,
+        embedding=embedding,
+        n_coordinates=embedding.shape[1],
+        validation_score=score,
+        solver=coordinates.solver,
+        seconds=seconds,
     )

@@ -1,7 +1,7 @@
 """Steps 4 to 8 (b): the global bandwidth, and the normalised kernel as a sparse matrix."""
 
-import warnings
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,35 +9,33 @@ from numpy.typing import NDArray
 from idm import _core
 from idm._neighbors import Neighbors
 from idm._validation import SMALLEST_BANDWIDTH, as_bandwidths
+from idm._warnings import SILENT, Advice
 from idm.exceptions import CoincidentPointsError, KernelCutWarning, OutlierWarning
 
+_Array: TypeAlias = NDArray[np.float64]
 
-class Kernel(NamedTuple):
-    """The symmetric matrix Khat as compressed rows, with the sums D and Dh that normalised it, each (N,)."""
 
-    row_start: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    values: NDArray[np.float64]
-    D: NDArray[np.float64]
-    Dh: NDArray[np.float64]
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """The symmetric matrix Khat, with the sums D and Dh that normalised it, each (N,)."""
 
-    @property
-    def n_rows(self) -> int:
-        """N."""
-        return len(self.row_start) - 1
+    matrix: _core.SparseMatrix
+    D: _Array
+    Dh: _Array
 
-    def multiply(self, block: NDArray[np.float64], threads: int) -> NDArray[np.float64]:
+    def __len__(self) -> int:
+        return len(self.D)
+
+    def multiply(self, block: _Array, threads: int) -> _Array:
         """Khat times an (N, b) block."""
-        product = np.empty_like(block)
-        _core.multiply(self.row_start, self.columns, self.values, block, product, threads)
-        return product
+        return _core.multiply(self.matrix, block, threads)
 
     def components(self) -> NDArray[np.intp]:
         """The connected component of each point, numbered from 0 by decreasing size.
 
         Entries below 1e-14 do not connect: the eigenvalues of the parts could not be told from 1.
         """
-        n_components, labels = _core.connected_components(self.row_start, self.columns, self.values, 1e-14)
+        n_components, labels = _core.connected_components(self.matrix, 1e-14)
         sizes = np.bincount(labels[:, 0], minlength=n_components)
         rank = np.empty(n_components, dtype=np.intp)
         rank[np.argsort(-sizes, kind="stable")] = np.arange(n_components)
@@ -45,53 +43,47 @@ class Kernel(NamedTuple):
 
 
 def global_bandwidth(
-    distances: NDArray[np.float64],
-    n_neighbors_bandwidth: int,
-    *,
-    rows: NDArray[np.intp] | None = None,
-    quiet: bool = False,
+    distances: _Array, n_neighbors_bandwidth: int, *, least: float = SMALLEST_BANDWIDTH, advice: Advice = SILENT
 ) -> float:
-    """The mean of squared distances over all points and their first neighbours.
+    """The mean of squared distances over all points and their first neighbours; above `least`, or points coincide.
 
-    At most a quarter of the neighbours are used: the kernel must have decayed where the neighbours end. `rows` are the
-    numbers by which the user knows the points, if they are not all; `quiet` leaves out the warning of outliers.
+    At most a quarter of the neighbours are used: the kernel must have decayed where the neighbours end.
     """
     k = max(2, min(n_neighbors_bandwidth, distances.shape[1] // 4))
     squares = np.mean(distances[:, :k] ** 2, axis=1)
     epsilon = float(np.mean(squares))
-    if not epsilon > SMALLEST_BANDWIDTH:
-        raise CoincidentPointsError(
-            f"X has no two points apart (by 1e-145 or more) among {k} neighbours (at most a quarter of n_neighbors); "
-            "remove duplicates, raise n_neighbors, set epsilon, or rescale X"
+    if not epsilon > least:
+        message = (
+            f"no two points apart in {advice.what} (by more than {np.sqrt(least):.0e}) among the first {k} neighbours, "
+            "at most a quarter of n_neighbors"
         )
+        raise CoincidentPointsError(advice.with_remedy(CoincidentPointsError, message))
     typical = np.median(squares[squares > 0])
-    if epsilon > 100 * typical and not quiet:
+    if epsilon > 100 * typical:
         far = np.flatnonzero(squares > 100 * typical)
-        far = far if rows is None else rows[far]
-        warnings.warn(
-            f"epsilon = {epsilon:.3g} comes from {len(far)} points far from all others (the first: row {far[0]}); half "
-            f"of the points would have {typical:.3g} or less. Remove those points, or set epsilon",
+        advice.warn(
             OutlierWarning,
-            stacklevel=4,
+            f"epsilon = {epsilon:.3g} comes from {len(far)} points far from all others (the first: row "
+            f"{advice.row(far[0])}); half of the points would have {typical:.3g} or less",
         )
     return float(as_bandwidths(epsilon, "the mean of squared distances", n_rows=1)[0])
 
 
-def warn_if_cut(distances: NDArray[np.float64], epsilon: float, n_rows: int) -> None:
+def warn_if_cut(distances: _Array, epsilon: float, advice: Advice) -> None:
     """Say so if the kernel has not decayed where the neighbours end, unless all points are neighbours."""
+    n, k = distances.shape
     at_the_cut = float(np.median(np.exp(-(distances[:, -1] ** 2) / (2 * epsilon))))
-    if at_the_cut > 0.1 and distances.shape[1] < n_rows:
-        warnings.warn(
-            f"the kernel is still {at_the_cut:.2g} of its peak at the last of {distances.shape[1]} neighbours, so that "
-            "eigenvalues, dimension and density depend on where it is cut; raise n_neighbors, or lower "
-            "n_neighbors_bandwidth or epsilon",
+    if at_the_cut > 0.1 and k < n:
+        advice.warn(
             KernelCutWarning,
-            stacklevel=3,
+            f"the kernel is still {at_the_cut:.2g} of its peak at the last of {k} neighbours, so that eigenvalues, "
+            "dimension and density depend on where it is cut",
         )
 
 
-def normalized_kernel(neighbors: Neighbors, epsilon: float, alpha: float, exact: bool, threads: int) -> Kernel:
-    """Khat of neighbours with any distances; `exact` if they are those that `nearest_neighbors` finds."""
-    row_start, columns, values = _core.symmetric_kernel(*neighbors, epsilon, exact, threads)
-    sums = _core.normalize(row_start, columns, values, alpha, threads)
-    return Kernel(row_start, columns, values, *np.ascontiguousarray(sums.T))
+def normalized_kernel(neighbors: Neighbors, epsilon: float, alpha: float, threads: int, *, exact: bool) -> Kernel:
+    """Khat of neighbours with any distances; `exact` if they are those that a search finds."""
+    assemble = _core.nearest_kernel if exact else _core.symmetric_kernel
+    matrix = assemble(*neighbors, epsilon, threads)
+    D, Dh = np.ascontiguousarray(_core.normalize(matrix, alpha, threads).T)
+    return Kernel(matrix=matrix, D=D, Dh=Dh)

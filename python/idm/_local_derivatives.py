@@ -1,17 +1,20 @@
 """Step 3: the derivative of the feature map at every point (section 3.2)."""
 
-import warnings
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from idm import _core
 from idm._local_geometry import Tuning, tuned_geometry
-from idm._neighbors import Neighbors, check_squares, given_or_found
+from idm._neighbors import NeighborIndex, Neighbors, given_or_found
 from idm._threads import n_threads
 from idm._validation import as_bandwidths, as_choice, as_features, as_points, as_real
+from idm._warnings import warn
 from idm.exceptions import ExtrapolationWarning
+
+DerivativeMethod: TypeAlias = Literal["affine", "regression", "correlation"]
+DERIVATIVE_METHODS: tuple[DerivativeMethod, ...] = get_args(DerivativeMethod)
 
 
 def local_derivatives(
@@ -19,7 +22,7 @@ def local_derivatives(
     y: ArrayLike,
     *,
     n_neighbors: int | None = None,
-    method: Literal["affine", "regression", "correlation"] = "affine",
+    method: DerivativeMethod = "affine",
     bandwidth: Tuning | ArrayLike = "d1",
     regularization: float = 0.05,
     queries: ArrayLike | None = None,
@@ -69,22 +72,22 @@ def local_derivatives(
     """
     points = as_points(X, "X")
     values = as_features(y, "y", n_rows=len(points))
-    chosen = as_choice(method, "method", ("affine", "regression", "correlation"))
+    chosen = as_choice(method, "method", DERIVATIVE_METHODS)
     gamma = as_real(regularization, "regularization", low=0)
     threads = n_threads(n_jobs)
-    found = given_or_found(points, n_neighbors, neighbors, threads)
+    index = None if queries is None else NeighborIndex(points)
+    found = given_or_found(points, n_neighbors, neighbors, threads, index)
     if isinstance(bandwidth, str):
         eps = tuned_geometry(points, found, bandwidth, n_bandwidths, threads).bandwidth
     else:
         eps = as_bandwidths(bandwidth, "bandwidth", n_rows=len(points))
     bases: NDArray[np.float64] = points
     base_values: NDArray[np.float64] | None = values
-    if queries is not None:
+    if queries is not None and index is not None:
         if chosen != "affine":
             raise ValueError(f"method={method!r} needs the value of y at each query; use method='affine'")
         bases, base_values = as_points(queries, "queries", n_columns=points.shape[1]), None
-        found = Neighbors(*_core.nearest_neighbors(points, bases, found.indices.shape[1], threads))
-        check_squares(found.distances, "queries")
+        found = index.nearest(bases, found.indices.shape[1], threads, name="queries")
         eps = eps[found.indices[:, 0]]
         _warn_far(found.distances[:, 0], eps)
     result, _ = _core.local_derivatives(
@@ -99,9 +102,8 @@ def _warn_far(nearest: NDArray[np.float64], eps: NDArray[np.float64]) -> None:
     """Say which queries get a kernel of less than 1e-16 from all points."""
     far = nearest**2 > 2 * eps * -np.log(1e-16)
     if far.any():
-        warnings.warn(
+        warn(
             f"{np.count_nonzero(far)} of {len(far)} queries (the first: row {far.argmax()}) are farther from all rows "
             "of X than the local bandwidth reaches; derivatives there say little and may be 0",
             ExtrapolationWarning,
-            stacklevel=3,
         )

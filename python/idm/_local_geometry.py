@@ -1,7 +1,6 @@
 """Step 2: bandwidth, dimension and density at every point (Algorithm 1)."""
 
-import warnings
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,9 +9,11 @@ from idm import _core
 from idm._neighbors import Neighbors, given_or_found
 from idm._threads import n_threads
 from idm._validation import as_choice, as_integer, as_points
+from idm._warnings import warn
 from idm.exceptions import CoincidentPointsError, DegenerateNeighborhoodWarning
 
-Tuning = Literal["d1", "svd"]
+Tuning: TypeAlias = Literal["d1", "svd"]
+TUNINGS: tuple[Tuning, ...] = get_args(Tuning)
 
 
 class LocalGeometry(NamedTuple):
@@ -86,10 +87,10 @@ def tuned_geometry(
     points: NDArray[np.float64], neighbors: Neighbors, bandwidth: str, n_bandwidths: int, threads: int
 ) -> LocalGeometry:
     """`local_geometry` of checked points and neighbours."""
-    tuning = as_choice(bandwidth, "bandwidth", ("d1", "svd"))
+    tuning = as_choice(bandwidth, "bandwidth", TUNINGS)
     n_bandwidths = as_integer(n_bandwidths, "n_bandwidths", low=2, high=100_000)
     geometry, n_missing = _core.local_geometry(
-        points, neighbors.indices, neighbors.distances, tuning == "svd", n_bandwidths, threads
+        points, neighbors.indices, neighbors.distances, tuning, n_bandwidths, threads
     )
     k = neighbors.indices.shape[1]
     if n_missing == len(points):
@@ -98,11 +99,10 @@ def tuned_geometry(
             "n_neighbors, or rescale X"
         )
     if n_missing:
-        warnings.warn(
+        warn(
             f"all {k} neighbours of {n_missing} of {len(points)} points coincide with them; they get dimension 0 "
             "and the median bandwidth. Remove duplicates or raise n_neighbors",
             DegenerateNeighborhoodWarning,
-            stacklevel=3,
         )
     eps, dimension, log_density = np.ascontiguousarray(geometry.T)
     limits = np.finfo(np.float64)

@@ -7,18 +7,26 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from idm import _core
-from idm._coordinates import diffusion_coordinates
+from idm._coordinates import MapOptions, diffusion_coordinates
 from idm._extension import batches, warn_unsupported
-from idm._iteration import Settings, extend_iteration, fit_iteration
-from idm._kernel import global_bandwidth
-from idm._local_geometry import Tuning
+from idm._iteration import NewPoints, Settings, fit_iteration
+from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import Flow
-from idm._neighbors import Neighbors, check_squares
+from idm._neighbors import NeighborIndex
+from idm._progress import Progress
 from idm._threads import n_threads
 from idm._validation import as_choice, as_integer, as_real, estimator_data, estimator_points
+from idm._warnings import Advice
+from idm.exceptions import CoincidentPointsError, DisconnectedGraphWarning, EigenpairError, OutlierWarning
 
 _Array: TypeAlias = NDArray[np.float64]
+
+_REMEDIES = {
+    CoincidentPointsError: "remove duplicates, or raise n_neighbors",
+    OutlierWarning: "remove those pairs, or lower n_neighbors_bandwidth",
+    DisconnectedGraphWarning: "raise n_neighbors or n_neighbors_bandwidth, or fit the components one by one",
+    EigenpairError: "raise n_neighbors_bandwidth, or lower n_components",
+}
 
 
 class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -88,47 +96,42 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Fit the map to pairs of rows of X (N, m) and y, (N,) or (N, n)."""
         points, given = estimator_data(self, X, y)
         features = given.reshape(len(points), -1)
-        n = len(points)
+        of_x, of_y = (
+            MapOptions(
+                n_components=as_integer(self.n_components, "n_components", low=1),
+                n_neighbors_bandwidth=as_integer(self.n_neighbors_bandwidth, "n_neighbors_bandwidth", low=2),
+                diffusion_time=0.0,  # plain eigenfunctions
+                advice=Advice(what=what, remedies=_REMEDIES),
+            )
+            for what in ("X in the metric of y", "y")
+        )
         settings = Settings(
-            n_components=min(as_integer(self.n_components, "n_components", low=1), n - 1),
             n_neighbors=as_integer(self.n_neighbors, "n_neighbors", low=2),
-            n_neighbors_bandwidth=as_integer(self.n_neighbors_bandwidth, "n_neighbors_bandwidth", low=2),
-            flow=Flow(1.0, "metric"),
-            feature_change="derivative",
-            bandwidth=as_choice(self.bandwidth, "bandwidth", ("d1", "svd")),
+            flow=Flow(tau=1.0, mixing="metric", change="derivative"),
+            map=of_x,
+            bandwidth=as_choice(self.bandwidth, "bandwidth", TUNINGS),
             derivative="affine",
             regularization=as_real(self.regularization, "regularization", low=0),
-            rescaling="isometric",
-            diffusion_time=0.0,  # plain eigenfunctions
         )
         threads = n_threads(self.n_jobs)
-        iteration = fit_iteration(points, features, settings, threads)
-        neighbors = Neighbors(*_core.nearest_neighbors(features, None, min(settings.n_neighbors, n), threads))
-        check_squares(neighbors.distances, "y")
-        of_y = diffusion_coordinates(
-            neighbors,
-            global_bandwidth(neighbors.distances, settings.n_neighbors_bandwidth),
-            settings.n_components,
-            threads,
-            alpha=1.0,
-            diffusion_time=0.0,
-            rescaling="isometric",
-            n_near=settings.n_neighbors_bandwidth,
-            eigen_solver="auto",
-            exact=True,
-        )
+        index = NeighborIndex(points)
+        pool = index.nearest(None, settings.pool_size(len(points)), threads)
+        iteration = fit_iteration(index, pool, features, settings, threads, Progress())
+        neighbors = NeighborIndex(features).nearest(None, min(settings.n_neighbors, len(points)), threads, name="y")
+        map_of_y = diffusion_coordinates(neighbors, of_y, threads, exact=True)
         # Columns of mean square 1, whatever the units of X and y.
-        self._norms = np.sqrt(np.mean(iteration.embedding**2, axis=0))
-        functions = iteration.embedding / self._norms
-        target = of_y.functions / np.sqrt(np.mean(of_y.functions**2, axis=0))
+        embedding = iteration.map.embedding
+        self._norms = np.sqrt(np.mean(embedding**2, axis=0))
+        functions = embedding / self._norms
+        target = map_of_y.functions / np.sqrt(np.mean(map_of_y.functions**2, axis=0))
         self.feature_map_, *_ = np.linalg.lstsq(functions, target, rcond=None)
         residual = functions @ self.feature_map_ - target
         self.feature_map_residual_ = float(np.linalg.norm(residual) / np.linalg.norm(target))
         # y in terms of its own eigenfunctions, the constant one first, to come back from them.
         self._from_functions, *_ = np.linalg.lstsq(_with_constant(target), features, rcond=None)
         self._one_feature = given.ndim == 1
-        self._points, self._iteration = points, iteration
-        self.eigenvalues_ = np.stack([iteration.eigenvalues, of_y.eigenvalues])
+        self._iteration = iteration
+        self.eigenvalues_ = np.stack([iteration.eigenvalues, map_of_y.eigenvalues])
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -150,13 +153,13 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         threads = n_threads(self.n_jobs)
         predicted = np.empty((len(queries), self._from_functions.shape[1]))
         supported = np.empty(len(queries), dtype=np.bool_)
-        for rows in batches(len(queries), len(self._points)):
-            nearest = Neighbors(*_core.nearest_neighbors(self._points, queries[rows], 1, threads))
-            check_squares(nearest.distances, "X")
-            twins = np.where(nearest.distances == 0, nearest.indices, -1)
-            unknown = np.zeros((len(twins), 0))  # features: derivatives are used
-            functions, supported[rows] = extend_iteration(self._iteration, queries[rows], unknown, twins, threads)
-            predicted[rows] = _with_constant(functions / self._norms @ self.feature_map_) @ self._from_functions
+        fitted = self._iteration.map
+        for rows in batches(len(queries), len(fitted.index)):
+            new = NewPoints(queries[rows], fitted.pool(queries[rows], threads), None)
+            new.advance(self._iteration, threads)
+            supported[rows] = new.supported
+            functions = new.coordinates / self._norms
+            predicted[rows] = _with_constant(functions @ self.feature_map_) @ self._from_functions
         return predicted, supported
 
 

@@ -1,5 +1,6 @@
 """Step 1: exact nearest neighbours."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,67 @@ class Neighbors(NamedTuple):
     indices: NDArray[np.intp]
     distances: NDArray[np.float64]
 
+    def first(self, k: int) -> "Neighbors":
+        """The first k of them, or all if there are fewer."""
+        return Neighbors(np.ascontiguousarray(self.indices[:, :k]), np.ascontiguousarray(self.distances[:, :k]))
+
+    def twins(self) -> NDArray[np.intp]:
+        """The point that each row coincides with, or -1: (rows, 1). Of copies it is the first."""
+        return np.where(self.distances[:, :1] == 0, self.indices[:, :1], -1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """How far each point counts others among its neighbours: distance and index of the last of them, both (N, 1)."""
+
+    radii: NDArray[np.float64]
+    last: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, neighbors: Neighbors) -> "Reach":
+        """The reach of the points that these are the neighbours of."""
+        return cls(radii=neighbors.distances[:, -1:].copy(), last=neighbors.indices[:, -1:].copy())
+
+
+class NeighborIndex:
+    """Points (N, m) that tell which are near: built once, immutable, shared by threads, pickled as its points."""
+
+    def __init__(self, points: NDArray[np.float64]) -> None:
+        self.points = points.view()
+        self.points.flags.writeable = False
+        self._tree = _core.NeighborIndex(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __reduce__(self) -> tuple[type["NeighborIndex"], tuple[NDArray[np.float64]]]:
+        return NeighborIndex, (self.points,)
+
+    def nearest(self, queries: NDArray[np.float64] | None, k: int, threads: int, *, name: str = "X") -> Neighbors:
+        """The k nearest points of each query, or of each point, itself first; their squares are finite.
+
+        `name` is the argument that the queries come from.
+        """
+        found = Neighbors(*self._tree.nearest(queries, k, threads))
+        check_squares(found.distances, name)
+        return found
+
+    def reverse(
+        self, queries: NDArray[np.float64], reach: Reach, twins: NDArray[np.intp], threads: int
+    ) -> _core.SparseMatrix:
+        """The points that would count each query among their neighbours, as rows with their distances."""
+        return self._tree.reverse(reach.radii, reach.last, queries, twins, threads)
+
+    def reverse_by_length(self, values: NDArray[np.float64], **options: Any) -> _core.SparseMatrix:
+        """The same by the lengths of a flow; see `_metric.reverse_metric_neighbors`."""
+        return _core.reverse_metric_neighbors(self._tree, values, **options)
+
+    def first_copies(self, own: Neighbors, threads: int) -> NDArray[np.intp] | slice:
+        """The first copy of each point, given their own neighbours: what new points that coincide with them find."""
+        if own.distances.shape[1] < 2 or own.distances[:, 1].all():
+            return slice(None)
+        return self.nearest(self.points, 1, threads).indices[:, 0]
+
 
 def nearest_neighbors(
     X: ArrayLike, n_neighbors: int, *, queries: ArrayLike | None = None, n_jobs: int | None = None
@@ -34,7 +96,7 @@ def nearest_neighbors(
     X : array of shape (N, m)
         The points.
     n_neighbors : int
-        k, from 1 to N. Without `queries` it counts the point itself, which comes first at distance 0.
+        From 1 to N. Without `queries` it counts the point itself, which comes first at distance 0.
     queries : array of shape (Q, m), optional
         Points whose neighbours among the rows of X are wanted, instead of the rows of X themselves.
     n_jobs : int, optional
@@ -55,7 +117,7 @@ def nearest_neighbors(
     points = as_points(X, "X")
     k = _as_count(n_neighbors, len(points), low=1)
     others = None if queries is None else as_points(queries, "queries", n_columns=points.shape[1])
-    return Neighbors(*_core.nearest_neighbors(points, others, k, n_threads(n_jobs)))
+    return Neighbors(*_core.NeighborIndex(points).nearest(others, k, n_threads(n_jobs)))
 
 
 def _as_count(n_neighbors: int, n_rows: int, *, low: int) -> int:
@@ -66,16 +128,19 @@ def _as_count(n_neighbors: int, n_rows: int, *, low: int) -> int:
 
 
 def given_or_found(
-    points: NDArray[np.float64], n_neighbors: int | None, neighbors: Neighbors | None, threads: int
+    points: NDArray[np.float64],
+    n_neighbors: int | None,
+    neighbors: Neighbors | None,
+    threads: int,
+    index: NeighborIndex | None = None,
 ) -> Neighbors:
     """The neighbours of all points for the steps that follow: at least two, whose squares are finite."""
     if neighbors is None:
         if n_neighbors is None:
             raise TypeError("n_neighbors must be given, or neighbors as nearest_neighbors returns them")
         k = _as_count(n_neighbors, len(points), low=2)
-        found = Neighbors(*_core.nearest_neighbors(points, None, k, threads))
-    else:
-        found = as_neighbors(neighbors, "neighbors", len(points))
+        return (index or NeighborIndex(points)).nearest(None, k, threads)
+    found = as_neighbors(neighbors, "neighbors", len(points))
     check_squares(found.distances, "X")
     return found
 
@@ -149,6 +214,6 @@ def _from_graph(graph: Any, name: str) -> Neighbors:
 
 def check_squares(distances: NDArray[np.float64], name: str) -> None:
     """Refuse distances (sorted rows) whose squares overflow; `name` is the argument that they come from."""
-    farthest = distances[:, -1].max()
+    farthest = distances[:, -1].max(initial=0)
     if farthest > LARGEST_DISTANCE:
         raise ValueError(f"{name} has points {farthest:.3g} apart, whose squared distances overflow; rescale it")

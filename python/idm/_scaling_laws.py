@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from idm import _core
-from idm._neighbors import check_squares
+from idm._neighbors import NeighborIndex
 from idm._threads import n_threads
 from idm._validation import as_bandwidths, as_float, as_points
 
@@ -59,9 +59,9 @@ def scaling_laws(X: ArrayLike, point: ArrayLike, bandwidths: ArrayLike, *, n_job
     eps = as_bandwidths(bandwidths, "bandwidths")
     base = _base_point(points, point)
     threads = n_threads(n_jobs)
-    indices, distances = _core.nearest_neighbors(points, base, len(points), threads)
-    check_squares(distances, "point" if isinstance(point, Sized) else "X")
-    singular_values, exponents, laws = _core.scaling_laws(points, base, indices, distances, eps.reshape(1, -1), threads)
+    name = "point" if isinstance(point, Sized) else "X"
+    near = NeighborIndex(points).nearest(base, len(points), threads, name=name)
+    singular_values, exponents, laws = _core.scaling_laws(points, base, *near, eps.reshape(1, -1), threads)
     d1, d2, d_ave, disagreement, weight = np.ascontiguousarray(laws.T)
     eligible = weight >= min(_core.least_weight, len(points) / 2)
     if not eligible.any():
@@ -73,7 +73,16 @@ def scaling_laws(X: ArrayLike, point: ArrayLike, bandwidths: ArrayLike, *, n_job
     if not eligible.any():
         raise ValueError(f"the points around {point!r} have no dimension at these bandwidths: they coincide with it")
     best = float(eps[np.argmin(np.where(eligible, disagreement, np.inf))])
-    return ScalingLaws(singular_values, exponents, d1, d2, d_ave, disagreement, weight, best)
+    return ScalingLaws(
+        singular_values=singular_values,
+        exponents=exponents,
+        d1=d1,
+        d2=d2,
+        d_ave=d_ave,
+        disagreement=disagreement,
+        weight=weight,
+        best=best,
+    )
 
 
 def _base_point(points: NDArray[np.float64], point: ArrayLike) -> NDArray[np.float64]:

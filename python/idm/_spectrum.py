@@ -1,46 +1,61 @@
 """Step 8 (c): the leading eigenpairs of the normalised kernel. The only caller of ARPACK."""
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
-from idm import _core
+from idm._block_lanczos import BLOCK, BlockLanczos, NotConverged, random_block
 from idm._kernel import Kernel
 from idm._threads import one_blas_thread
+from idm._warnings import SILENT, Advice
 from idm.exceptions import DisconnectedGraphWarning, EigenpairError
 
 EigenSolver: TypeAlias = Literal["auto", "block", "arpack", "dense"]
+EIGEN_SOLVERS: tuple[EigenSolver, ...] = get_args(EigenSolver)
 _Array: TypeAlias = NDArray[np.float64]
 
 # Residuals, absolute: the largest eigenvalue is 1.
 TOLERANCE = 1e-9
 # Up to this many points a dense matrix is as fast, and cannot fail to converge.
 _DENSE = 500
-_BLOCK = 8
 # Steps after which a search for missed eigenvalues gives up.
 _PROBE = 6
-_SPARE = 400  # vectors in the basis beyond two per pair
-_MOST_RESTARTS = 15
+SPARE = 400  # vectors in the basis of the block method beyond two per pair
 # Up to this many points a dense matrix is the last resort.
-_DENSE_AFTER_ALL = 5000
+DENSE_AFTER_ALL = 5000
 
 
-class Eigenpairs(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SolverInfo:
+    """What the eigensolver did."""
+
+    solver: str  # "block", "arpack", "dense", or "none" if all eigenvectors were known
+    n_products: int  # of the kernel with a vector
+    n_restarts: int | None  # None: ARPACK does not tell
+    residuals: _Array  # |Khat v - xi v| of each pair that was searched for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Eigenpairs:
     """Eigenvalues by decreasing size, and orthonormal eigenvectors as the columns of an (N, n) array."""
 
     values: _Array
     vectors: _Array
+    info: SolverInfo
 
 
-class _NotConverged(Exception):
-    def __init__(self, n_converged: int) -> None:
-        self.n_converged = n_converged
+@dataclass(kw_only=True)
+class _Found:
+    values: _Array
+    vectors: _Array
+    n_products: int = 0
+    n_restarts: int | None = 0
 
 
 def leading_eigenpairs(
@@ -48,37 +63,37 @@ def leading_eigenpairs(
     n_pairs: int,
     threads: int,
     *,
-    solver: str = "auto",
+    solver: EigenSolver = "auto",
     tolerance: float = TOLERANCE,
-    quiet: bool = False,
+    advice: Advice = SILENT,
 ) -> Eigenpairs:
-    """The `n_pairs` algebraically largest eigenpairs of Khat, in a result that repeats to the bit.
+    """The `n_pairs` algebraically largest eigenpairs of Khat, in a result that repeats to the bit on one machine.
 
     1 is an eigenvalue once per connected component, and its eigenvectors are known: Dh, cut to each. The solvers get
     what is orthogonal to these. Those after it are checked, and tried again with a larger basis and another start.
     """
-    known = _constant_vectors(kernel, n_pairs, quiet)
+    known = _constant_vectors(kernel, n_pairs, advice)
     n_wanted = n_pairs - known.shape[1]
     values, vectors = np.ones(known.shape[1]), known
+    info = SolverInfo(solver="none", n_products=0, n_restarts=0, residuals=np.zeros(0))
     if n_wanted > 0:
         with one_blas_thread():
-            found = _solve(kernel, known, n_wanted, threads, solver, tolerance)
+            found, info = _solve(kernel, known, n_wanted, threads, solver, tolerance, advice)
         values, vectors = np.append(values, found.values), np.column_stack([known, found.vectors])
-    return Eigenpairs(values, _with_sign(vectors))
+    return Eigenpairs(values=values, vectors=_with_sign(vectors), info=info)
 
 
-def _constant_vectors(kernel: Kernel, most: int, quiet: bool) -> _Array:
+def _constant_vectors(kernel: Kernel, most: int, advice: Advice) -> _Array:
     """An orthonormal basis of the eigenvectors of eigenvalue 1, Dh itself first; at most `most` of them."""
     labels = kernel.components()
     sizes = np.bincount(labels)
     c = len(sizes)
-    if c > 1 and not quiet:
+    if c > 1:
         shown = ", ".join(map(str, sizes[:5])) + (", ..." if c > 5 else "")
-        warnings.warn(
-            f"the graph of neighbours has {c} connected components, of {shown} points; the first {min(c, most) - 1} "
-            "coordinates only tell them apart. Raise n_neighbors or the bandwidth, or fit the components one by one",
+        advice.warn(
             DisconnectedGraphWarning,
-            stacklevel=5,
+            f"the graph of neighbours has {c} connected components, of {shown} points; the first {min(c, most) - 1} "
+            "coordinates only tell them apart",
         )
     norms = np.sqrt(np.bincount(labels, weights=kernel.Dh**2))
     # A reflection that takes the first unit vector to the direction of Dh among the components.
@@ -91,43 +106,51 @@ def _constant_vectors(kernel: Kernel, most: int, quiet: bool) -> _Array:
     return basis[labels] * (kernel.Dh / norms[labels])[:, np.newaxis]
 
 
-def _solve(kernel: Kernel, known: _Array, n_pairs: int, threads: int, solver: str, tolerance: float) -> Eigenpairs:
-    n = kernel.n_rows
+def _solve(
+    kernel: Kernel, known: _Array, n_pairs: int, threads: int, solver: EigenSolver, tolerance: float, advice: Advice
+) -> tuple[_Found, SolverInfo]:
+    n = len(kernel)
     if solver == "auto":
         solver = "dense" if n <= max(_DENSE, 2 * n_pairs) else "block"
     dense = functools.partial(_dense, kernel, known, n_pairs)
     # A Krylov space needs room beyond the pairs that are wanted.
-    attempts: Sequence[Callable[[], Eigenpairs]]
-    if solver == "dense" or n - known.shape[1] < n_pairs + 8 * _BLOCK:
+    attempts: Sequence[Callable[[], _Found]]
+    if solver == "dense" or n - known.shape[1] < n_pairs + 8 * BLOCK:
         attempts = [dense]
     else:
-        one = _arpack if solver == "arpack" else _block_lanczos
+        one = _arpack if solver == "arpack" else _block
         attempts = [
             functools.partial(one, kernel, known, n_pairs, enlarged, seed, threads, tolerance)
             for enlarged, seed in ((1, 0), (2, 0), (2, 1))
-        ] + ([dense] if n <= _DENSE_AFTER_ALL else [])
+        ] + ([dense] if n <= DENSE_AFTER_ALL else [])
     n_converged = 0
     for attempt in attempts:
         try:
             found = attempt()
             if attempt is not dense:
                 found = _with_missed_copies(kernel, known, found, threads, tolerance)
-        except _NotConverged as failure:
+        except NotConverged as failure:
             n_converged = max(n_converged, failure.n_converged)
             continue
-        residuals = kernel.multiply(found.vectors, threads) - found.vectors * found.values
+        residuals = np.linalg.norm(kernel.multiply(found.vectors, threads) - found.vectors * found.values, axis=0)
         overlaps = np.abs(found.vectors.T @ found.vectors - np.eye(n_pairs)).max()
-        accurate = np.linalg.norm(residuals, axis=0) <= 10 * max(tolerance, n * np.finfo(float).eps)
+        accurate = residuals <= 10 * max(tolerance, n * np.finfo(float).eps)
         if accurate.all() and overlaps <= 1e-8:
-            return found
+            return found, SolverInfo(
+                solver="dense" if attempt is dense else solver,
+                n_products=found.n_products,
+                n_restarts=found.n_restarts,
+                residuals=residuals,
+            )
         n_converged = max(n_converged, int(np.count_nonzero(accurate)))
-    raise EigenpairError(
-        f"only {n_converged} of {n_pairs} eigenpairs of the kernel converged ({n} points, solver {solver!r}); its "
-        "eigenvalues are too close to each other: raise epsilon, lower n_components, or use eigen_solver='dense'"
+    message = (
+        f"only {n_converged} of {n_pairs} eigenpairs of the kernel converged ({n} points, solver {solver!r}), because "
+        "its eigenvalues are too close to each other"
     )
+    raise EigenpairError(advice.with_remedy(EigenpairError, message))
 
 
-def _with_missed_copies(kernel: Kernel, known: _Array, found: Eigenpairs, threads: int, tolerance: float) -> Eigenpairs:
+def _with_missed_copies(kernel: Kernel, known: _Array, found: _Found, threads: int, tolerance: float) -> _Found:
     """The leading pairs after a search for eigenvalues with more copies than a Krylov space of few vectors sees.
 
     A few steps from a random block that is orthogonal to all vectors found show whether a larger eigenvalue is left.
@@ -135,16 +158,22 @@ def _with_missed_copies(kernel: Kernel, known: _Array, found: Eigenpairs, thread
     n_pairs = len(found.values)
     while True:
         outside = np.column_stack([known, found.vectors])
-        if kernel.n_rows - outside.shape[1] < 8 * _BLOCK:
+        if len(kernel) - outside.shape[1] < 8 * BLOCK:
+            return found
+        probe = _krylov(kernel, outside, BLOCK, 1, 2, threads)
+        while probe.dimension < _PROBE * BLOCK:
+            probe.step()
+        found.n_products += probe.n_products
+        if probe.largest_value() <= found.values[-1] + tolerance:
             return found
         try:
-            more = _block_lanczos(kernel, outside, _BLOCK, 1, 2, threads, tolerance, above=float(found.values[-1]))
-        except _NotConverged:
+            more, vectors = probe.converge(BLOCK, tolerance)
+        except NotConverged:
             return found
-        values = np.append(found.values, more.values)
+        values = np.append(found.values, more)
         order = np.argsort(-values, kind="stable")[:n_pairs]
-        vectors = np.column_stack([found.vectors, more.vectors])
-        found = Eigenpairs(values[order], np.ascontiguousarray(vectors[:, order]))
+        found.values = values[order]
+        found.vectors = np.ascontiguousarray(np.column_stack([found.vectors, vectors])[:, order])
 
 
 def _with_sign(vectors: _Array) -> _Array:
@@ -154,27 +183,24 @@ def _with_sign(vectors: _Array) -> _Array:
     return np.ascontiguousarray(vectors * np.sign(vectors[rows, np.arange(vectors.shape[1])]))
 
 
-def _start(n: int, width: int, seed: int) -> _Array:
-    """Random: a constant start is an eigenvector of regular graphs."""
-    return np.random.default_rng(seed).normal(size=(n, width))
-
-
-def _dense(kernel: Kernel, known: _Array, n_pairs: int) -> Eigenpairs:
-    n = kernel.n_rows
+def _dense(kernel: Kernel, known: _Array, n_pairs: int) -> _Found:
+    n = len(kernel)
     matrix = np.zeros((n, n))
-    matrix[np.repeat(np.arange(n), np.diff(kernel.row_start)), kernel.columns] = kernel.values
+    matrix[np.repeat(np.arange(n), np.diff(kernel.matrix.row_start)), kernel.matrix.columns] = kernel.matrix.values
     # The known eigenvectors go from eigenvalue 1 to -2, below all others.
     matrix -= 3 * (known @ known.T)
     values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - n_pairs, n - 1], overwrite_a=True)
-    return Eigenpairs(values[::-1], np.ascontiguousarray(vectors[:, ::-1]))
+    return _Found(values=values[::-1], vectors=np.ascontiguousarray(vectors[:, ::-1]))
 
 
 def _arpack(
     kernel: Kernel, known: _Array, n_pairs: int, enlarged: int, seed: int, threads: int, tolerance: float
-) -> Eigenpairs:
-    n = kernel.n_rows
+) -> _Found:
+    n, n_products = len(kernel), 0
 
     def product(x: _Array) -> _Array:
+        nonlocal n_products
+        n_products += 1
         column = np.ascontiguousarray(x, dtype=np.float64).reshape(n, 1)
         return kernel.multiply(column, threads)[:, 0] - 3 * (known @ (known.T @ column[:, 0]))
 
@@ -184,107 +210,25 @@ def _arpack(
             operator,
             n_pairs,
             which="LA",
-            v0=_start(n, 1, seed)[:, 0],
+            v0=random_block(n, 1, seed)[:, 0],
             ncv=min(n, enlarged * max(2 * n_pairs + 1, 20)),
             tol=tolerance,
         )
     except scipy.sparse.linalg.ArpackNoConvergence as failure:
-        raise _NotConverged(len(failure.eigenvalues)) from None
-    return Eigenpairs(values[::-1], np.ascontiguousarray(vectors[:, ::-1]))
+        raise NotConverged(len(failure.eigenvalues)) from None
+    vectors = np.ascontiguousarray(vectors[:, ::-1])
+    return _Found(values=values[::-1], vectors=vectors, n_products=n_products, n_restarts=None)
 
 
-def _block_lanczos(
-    kernel: Kernel,
-    known: _Array,
-    n_pairs: int,
-    enlarged: int,
-    seed: int,
-    threads: int,
-    tolerance: float,
-    above: float | None = None,
-) -> Eigenpairs:
-    """Thick-restart block Lanczos with full orthogonalisation.
-
-    With `above`, it gives up (_NotConverged) unless a Ritz value exceeds that after a few steps.
-
-    The basis V = [known, kept, blocks] and the projection T of Khat on [kept, blocks] obey Khat V = V T + Q R, with Q
-    the next block: the residual of a Ritz vector V y is \\|R y_last\\|, where y_last belongs to the last block.
-    """
-    n, c, b = kernel.n_rows, known.shape[1], _BLOCK
-    most = min(enlarged * (2 * n_pairs + _SPARE), n - c) // b * b
-    V = np.empty((n, c + most))
-    V[:, :c] = known
-    T = np.zeros((most, most))
-    Q, _ = _orthonormal(_start(n, b, seed), V, c, threads)
-    d, check, R, previous = 0, n_pairs + n_pairs // 2 + 4 * b, None, None
-    n_restarts = n_converged = 0
-    progress: list[tuple[int, float]] = []  # the largest residual by dimension, at the checks so far
-    while True:
-        V[:, c + d : c + d + b] = Q
-        W = kernel.multiply(Q, threads)
-        if R is not None and previous is not None:
-            T[d : d + b, d - b : d] = R
-            T[d - b : d, d : d + b] = R.T
-            W -= previous @ R.T
-        diagonal = Q.T @ W
-        T[d : d + b, d : d + b] = (diagonal + diagonal.T) / 2
-        W -= Q @ diagonal
-        d += b
-        previous, (Q, R) = Q, _orthonormal(W, V, c + d, threads)
-        full = d + b > most
-        if above is not None and d == _PROBE * b:
-            largest = scipy.linalg.eigvalsh(T[:d, :d], check_finite=False)[-1]
-            if largest <= above + tolerance:
-                raise _NotConverged(0)
-        if d < check and not full:
-            continue
-        values, Y = scipy.linalg.eigh(T[:d, :d], check_finite=False, driver="evd")
-        values, Y = values[::-1], Y[:, ::-1]
-        residuals = np.linalg.norm(R @ Y[d - b :, :n_pairs], axis=0)
-        n_converged = int(np.count_nonzero(residuals <= tolerance))
-        if n_converged == n_pairs:
-            return Eigenpairs(values[:n_pairs].copy(), V[:, c : c + d] @ Y[:, :n_pairs])
-        check = _next_check(d, progress, float(residuals.max()), tolerance)
-        if not full:
-            continue
-        keep = n_pairs + 4 * b
-        n_restarts += 1
-        if n_restarts > _MOST_RESTARTS or keep + b > d:
-            raise _NotConverged(n_converged)
-        V[:, c : c + keep] = V[:, c : c + d] @ Y[:, :keep]
-        T[:] = 0
-        np.fill_diagonal(T[:keep, :keep], values[:keep])
-        T[keep : keep + b, :keep] = R @ Y[d - b :, :keep]
-        T[:keep, keep : keep + b] = T[keep : keep + b, :keep].T
-        d, R, previous = keep, None, None
-        progress.clear()
+def _krylov(kernel: Kernel, outside: _Array, n_pairs: int, enlarged: int, seed: int, threads: int) -> BlockLanczos:
+    return BlockLanczos(
+        functools.partial(kernel.multiply, threads=threads), outside, enlarged * (2 * n_pairs + SPARE), seed, threads
+    )
 
 
-def _next_check(d: int, progress: list[tuple[int, float]], residual: float, tolerance: float) -> int:
-    """The dimension at which the residual will have reached the tolerance, if its logarithm goes on as it went."""
-    progress.append((d, np.log(residual)))
-    ahead = d // 4
-    if len(progress) > 1:
-        (d0, r0), (d1, r1) = progress[-2:]
-        if r1 < r0:
-            ahead = min(ahead, int((r1 - np.log(tolerance)) * (d1 - d0) / (r0 - r1)))
-    return d + max(_BLOCK, ahead)
-
-
-def _orthonormal(W: _Array, V: _Array, n_columns: int, threads: int) -> tuple[_Array, _Array]:
-    """Q R = W after W is made orthogonal to the first columns of V, with Q orthonormal and orthogonal to them too."""
-    _core.project_out(V, n_columns, W, threads)
-    Q, R = scipy.linalg.qr(W, mode="economic", check_finite=False)
-    Q = np.ascontiguousarray(Q)
-    lost = np.abs(np.diag(R)) < 1e-10
-    if lost.any():  # an invariant subspace: go on with any vectors outside it
-        Q[:, lost] = _start(len(W), int(np.count_nonzero(lost)), n_columns)
-        R[lost] = 0
-    # Rounding errors of W count more, the smaller R is.
-    for _ in range(3 if np.abs(np.diag(R)).min() < 1e-4 else 0):
-        _core.project_out(V, n_columns, Q, threads)
-        Q, again = scipy.linalg.qr(Q, mode="economic", check_finite=False)
-        Q, R = np.ascontiguousarray(Q), again @ R
-        if np.abs(np.diag(again)).min() > 0.5:
-            break
-    return Q, R
+def _block(
+    kernel: Kernel, known: _Array, n_pairs: int, enlarged: int, seed: int, threads: int, tolerance: float
+) -> _Found:
+    space = _krylov(kernel, known, n_pairs, enlarged, seed, threads)
+    values, vectors = space.converge(n_pairs, tolerance)
+    return _Found(values=values, vectors=vectors, n_products=space.n_products, n_restarts=space.n_restarts)

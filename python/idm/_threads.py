@@ -4,13 +4,13 @@ import contextlib
 import functools
 import os
 import threading
-import warnings
 from collections.abc import Iterator
 
 from threadpoolctl import threadpool_limits
 
 from idm import _core
 from idm._validation import as_integer
+from idm._warnings import warn
 from idm.exceptions import ForkedProcessWarning
 
 # More threads than this are a mistake, and some systems could not start them.
@@ -40,12 +40,11 @@ def _n_processors() -> int:
 
 @functools.cache
 def _warn_forked(_pid: int) -> None:
-    warnings.warn(
+    warn(
         "idm runs on one thread here: this process was forked from one that had loaded idm, and OpenMP's "
         "threads do not survive a fork. Use the 'spawn' or 'forkserver' start method, or joblib's 'loky', "
         "to use more.",
         ForkedProcessWarning,
-        stacklevel=4,
     )
 
 

@@ -1,7 +1,7 @@
 """The one place that checks and converts arguments. Everything below it gets C-ordered float64."""
 
 import numbers
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse
@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 _Array: TypeAlias = NDArray[np.float64]
+_Choice = TypeVar("_Choice", bound=str)
 
 # Beyond this, differences and distances could exceed the largest float64.
 _LARGEST = 1e300
@@ -97,11 +98,12 @@ def as_bandwidths(value: ArrayLike, name: str, *, n_rows: int | None = None) -> 
     return array
 
 
-def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    """`value` if it is one of `choices`."""
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
-    return value
+def as_choice(value: Any, name: str, choices: tuple[_Choice, ...]) -> _Choice:
+    """`value` if it is one of `choices`, the names of a Literal."""
+    for choice in choices:
+        if isinstance(value, str) and value == choice:
+            return choice
+    raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
 def as_real(value: Any, name: str, *, low: float = -np.inf, high: float = np.inf) -> float:

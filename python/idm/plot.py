@@ -1,6 +1,6 @@
 """Pictures of maps and their iterations. Needs matplotlib: ``pip install 'iterated-diffusion-map[plot]'``."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,15 +9,13 @@ from idm._iterated_diffusion_map import IteratedDiffusionMap
 from idm._neighbors import nearest_neighbors
 from idm._validation import as_features, as_integer, as_points
 
-try:
+if TYPE_CHECKING:
     from matplotlib.figure import Figure
-except ImportError as error:
-    raise ImportError("idm.plot needs matplotlib: pip install 'iterated-diffusion-map[plot]'") from error
 
 _N_NEAREST = 200
 
 
-def iterations(model: IteratedDiffusionMap, X: ArrayLike, y: ArrayLike, *, point: int | None = None) -> Figure:
+def iterations(model: IteratedDiffusionMap, X: ArrayLike, y: ArrayLike, *, point: int | None = None) -> "Figure":
     """The data and each iteration up to the one that was kept, like the paper's first figure.
 
     Above, the first three coordinates coloured by the feature. Below, the data with the 200 points that are nearest to
@@ -41,7 +39,7 @@ def iterations(model: IteratedDiffusionMap, X: ArrayLike, y: ArrayLike, *, point
         chosen = as_integer(point, "point", low=0, high=len(points) - 1)
     panels = [("data", points)]
     panels += [(f"iteration {r.iteration}", r.embedding) for r in model.iterations_[: model.n_iter_]]
-    figure = Figure(figsize=(2.9 * len(panels), 6), layout="constrained")
+    figure = _figure(figsize=(2.9 * len(panels), 6), layout="constrained")
     for column, (title, coordinates) in enumerate(panels):
         above = _scatter(figure, (2, len(panels), column + 1), coordinates, colour, cmap)
         above.set_title(title)
@@ -54,6 +52,14 @@ def iterations(model: IteratedDiffusionMap, X: ArrayLike, y: ArrayLike, *, point
     return figure
 
 
+def _figure(**options: Any) -> "Figure":
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("idm.plot needs matplotlib: pip install 'iterated-diffusion-map[plot]'") from error
+    return Figure(**options)
+
+
 def _colour(features: NDArray[np.float64]) -> tuple[NDArray[np.float64], str]:
     """A number for each point: its feature, or the angle of two of them, or the first of more."""
     if features.shape[1] == 2:
@@ -62,7 +68,7 @@ def _colour(features: NDArray[np.float64]) -> tuple[NDArray[np.float64], str]:
     return features[:, 0], "viridis"
 
 
-def _scatter(figure: Figure, place: tuple[int, int, int], X: NDArray[np.float64], colour: Any, cmap: Any) -> Any:
+def _scatter(figure: "Figure", place: tuple[int, int, int], X: NDArray[np.float64], colour: Any, cmap: Any) -> Any:
     axes: Any = figure.add_subplot(*place, projection="3d" if X.shape[1] > 2 else None)
     _draw(axes, X, c=colour, cmap=cmap, s=3)
     axes.set_xticks([])

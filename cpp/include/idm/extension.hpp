@@ -5,26 +5,10 @@
 #pragma once
 
 #include "idm/eigen.hpp"
-#include "idm/kernel.hpp"
 #include "idm/parallel.hpp"
+#include "idm/sparse_matrix.hpp"
 
 namespace idm {
-
-// How far each training point counts others among its neighbours: up to the distance of the last of them, and at that
-// distance up to its index.
-struct Reach {
-    ConstMatrixView radii;      // N x 1
-    ConstIndexMatrixView last;  // N x 1
-};
-
-// For each query (Q x m) the points that count it among their neighbours, with their distances, in an order that
-// depends on the query alone. `twins` (Q x 1) is the point that the query coincides with, whose index then
-// decides ties, or -1: a point that is none of them comes after all of them.
-SparseMatrix reverse_neighbors(ConstMatrixView points, Reach reach, ConstMatrixView queries, ConstIndexMatrixView twins,
-                               const Execution& execution);
-
-// The entries that are within the reach of their column, in their order.
-SparseMatrix within_reach(SparseView distances, Reach reach, ConstIndexMatrixView twins, const Execution& execution);
 
 // Fills `extended` (Q x M) from the values (N x M) and weights (N x 1) of the points, with the neighbours of each query
 // (Q x k) and the points that have it as theirs, and `support` (Q x 1) with the row sums of J. The kernel is taken

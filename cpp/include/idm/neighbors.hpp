@@ -1,8 +1,11 @@
-// Step 1: the k nearest neighbours (section 1 of the method, Algorithm 1 step 1).
+// Step 1: neighbours (section 1 of the method, Algorithm 1 step 1).
 #pragma once
+
+#include <memory>
 
 #include "idm/eigen.hpp"
 #include "idm/parallel.hpp"
+#include "idm/sparse_matrix.hpp"
 
 namespace idm {
 
@@ -12,17 +15,54 @@ enum class NeighborMethod {
     blocked,    // all distances, a block at a time
 };
 
-// The k nearest points of each point: `indices` and `distances` are N x k, 1 <= k <= N, the point itself
-// first with distance 0, the others by increasing distance, ties by increasing index. Exact: distances are
-// |x_i - x_j| from the differences, without overflow or underflow. Memory beyond the result is O(N m), and
-// while distances are computed in blocks up to 128 lists of candidates per thread, each usually of a few k
-// and at most of N.
-void nearest_neighbors(ConstMatrixView points, IndexMatrixView indices, MatrixView distances,
-                       const Execution& execution, NeighborMethod method = NeighborMethod::automatic);
+// How far each point counts others among its neighbours: up to the distance of the last of them, and at that distance
+// up to its index.
+struct Reach {
+    ConstMatrixView radii;      // N x 1
+    ConstIndexMatrixView last;  // N x 1
 
-// The same for each row of `queries` (Q x m), none of which counts as one of the points.
-void nearest_neighbors(ConstMatrixView points, ConstMatrixView queries, IndexMatrixView indices, MatrixView distances,
-                       const Execution& execution, NeighborMethod method = NeighborMethod::automatic);
+    // `twin` is the point that the other one coincides with, or -1: one that is none of them comes after all of them.
+    bool includes(Index point, double distance, Index twin) const {
+        const double radius = radii(point, 0);
+        if (distance != radius) return distance < radius || point == twin;
+        return point == twin || (twin >= 0 && twin <= last(point, 0));
+    }
+};
+
+class KdTree;
+
+// Points (N x m, the caller's, who keeps them) and a tree of them. Immutable, so that threads may share it.
+class NeighborIndex {
+  public:
+    NeighborIndex(ConstMatrixView points, const Execution& execution);
+    ~NeighborIndex();
+
+    ConstMatrixView points() const { return points_; }
+
+    // The k nearest points of each point: `indices` and `distances` are N x k, 1 <= k <= N, the point itself
+    // first with distance 0, the others by increasing distance, ties by increasing index. Exact: distances are
+    // |x_i - x_j| from the differences, without overflow or underflow. Memory beyond the result is O(N m), and
+    // while distances are computed in blocks up to 128 lists of candidates per thread, each usually of a few k
+    // and at most of N.
+    void nearest(IndexMatrixView indices, MatrixView distances, const Execution& execution,
+                 NeighborMethod method = NeighborMethod::automatic) const;
+
+    // The same for each row of `queries` (Q x m), none of which counts as one of the points.
+    void nearest(ConstMatrixView queries, IndexMatrixView indices, MatrixView distances, const Execution& execution,
+                 NeighborMethod method = NeighborMethod::automatic) const;
+
+    // For each query (Q x m) the points that count it among their neighbours, with their distances, in an order that
+    // depends on the query alone. `twins` is Q x 1, as for Reach.
+    SparseMatrix reverse(Reach reach, ConstMatrixView queries, ConstIndexMatrixView twins,
+                         const Execution& execution) const;
+
+  private:
+    void search(ConstMatrixView queries, bool self, IndexMatrixView indices, MatrixView distances,
+                const Execution& execution, NeighborMethod method) const;
+
+    ConstMatrixView points_;
+    std::unique_ptr<const KdTree> tree_;
+};
 
 // The distances (N x k) of each point from the points that are listed for it.
 void pair_distances(ConstMatrixView points, ConstIndexMatrixView indices, MatrixView distances,

@@ -20,15 +20,38 @@ def build_info() -> dict[str, str]: ...
 def max_threads() -> int: ...
 def in_forked_child() -> bool: ...
 def parallel_probe(n: int, seconds: float, fail_at: int, n_threads: int) -> int: ...
-def nearest_neighbors(
-    points: _Array,
-    queries: _Array | None,
-    n_neighbors: int,
-    n_threads: int,
-    method: Literal["auto", "tree", "blocked"] = "auto",
-) -> tuple[_IndexArray, _Array]: ...
+
+class SparseMatrix:
+    def __init__(self, row_start: _RowStart, columns: _Columns, values: _Array, n_columns: int) -> None: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def row_start(self) -> _RowStart: ...
+    @property
+    def columns(self) -> _Columns: ...
+    @property
+    def values(self) -> _Array: ...
+
+def multiply(matrix: SparseMatrix, x: _Array, n_threads: int) -> _Array: ...
+def connected_components(matrix: SparseMatrix, least: float) -> tuple[int, _IndexArray]: ...
+
+class NeighborIndex:
+    def __init__(self, points: _Array) -> None: ...
+    def nearest(
+        self,
+        queries: _Array | None,
+        n_neighbors: int,
+        n_threads: int,
+        method: Literal["auto", "tree", "blocked"] = "auto",
+    ) -> tuple[_IndexArray, _Array]: ...
+    def reverse(
+        self, radii: _Array, last: _IndexArray, queries: _Array, twins: _IndexArray, n_threads: int
+    ) -> SparseMatrix: ...
+
 def local_geometry(
-    points: _Array, indices: _IndexArray, distances: _Array, svd: bool, n_bandwidths: int, n_threads: int
+    points: _Array, indices: _IndexArray, distances: _Array, tuning: str, n_bandwidths: int, n_threads: int
 ) -> tuple[_Array, int]: ...
 def scaling_laws(
     points: _Array,
@@ -61,53 +84,44 @@ def local_derivatives(
 def pair_distances(points: _Array, indices: _IndexArray, n_threads: int) -> _Array: ...
 def metric_neighbors(
     points: _Array,
-    derivatives: _Array | None,
-    features: _Array | None,
-    bases: _Array | None,
-    base_derivatives: _Array | None,
-    base_features: _Array | None,
-    candidates: _IndexArray,
+    values: _Array,
+    bases: _Array,
+    base_values: _Array,
+    twins: _IndexArray,
+    indices: _IndexArray,
     distances: _Array,
+    *,
     tau: float,
     mixing: str,
+    change: str,
     n_neighbors: int,
     n_threads: int,
 ) -> tuple[_IndexArray, _Array]: ...
 def reverse_metric_neighbors(
-    points: _Array,
-    derivatives: _Array | None,
-    features: _Array | None,
+    index: NeighborIndex,
+    values: _Array,
+    *,
     pool_radii: _Array,
     pool_last: _IndexArray,
     radii: _Array,
     last: _IndexArray,
     bases: _Array,
-    base_derivatives: _Array | None,
-    base_features: _Array | None,
+    base_values: _Array,
     twins: _IndexArray,
     tau: float,
     mixing: str,
+    change: str,
     n_threads: int,
-) -> tuple[_RowStart, _Columns, _Array]: ...
-def symmetric_kernel(
-    indices: _IndexArray, distances: _Array, epsilon: float, exact: bool, n_threads: int
-) -> tuple[_RowStart, _Columns, _Array]: ...
+) -> SparseMatrix: ...
+def symmetric_kernel(indices: _IndexArray, distances: _Array, epsilon: float, n_threads: int) -> SparseMatrix: ...
+def nearest_kernel(indices: _IndexArray, distances: _Array, epsilon: float, n_threads: int) -> SparseMatrix: ...
 def kernel_dimensions(distances: _Array, epsilon: float, n_threads: int) -> _Array: ...
-def connected_components(
-    row_start: _RowStart, columns: _Columns, values: _Array, least: float
-) -> tuple[int, _IndexArray]: ...
-def multiply(row_start: _RowStart, columns: _Columns, values: _Array, x: _Array, y: _Array, n_threads: int) -> None: ...
-def normalize(row_start: _RowStart, columns: _Columns, values: _Array, alpha: float, n_threads: int) -> _Array: ...
+def normalize(matrix: SparseMatrix, alpha: float, n_threads: int) -> _Array: ...
 def project_out(basis: _Array, n_columns: int, block: _Array, n_threads: int) -> None: ...
-def reverse_neighbors(
-    points: _Array, radii: _Array, last: _IndexArray, queries: _Array, twins: _IndexArray, n_threads: int
-) -> tuple[_RowStart, _Columns, _Array]: ...
 def extend(
     indices: _IndexArray,
     distances: _Array,
-    row_start: _RowStart,
-    columns: _Columns,
-    reverse: _Array,
+    reverse: SparseMatrix,
     epsilon: float,
     weights: _Array,
     values: _Array,

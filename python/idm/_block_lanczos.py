@@ -1,0 +1,140 @@
+"""Thick-restart block Lanczos with full orthogonalisation, for the largest eigenvalues of a symmetric matrix."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from idm import _core
+
+_Array: TypeAlias = NDArray[np.float64]
+
+BLOCK = 8
+MOST_RESTARTS = 15
+
+
+class NotConverged(Exception):
+    """An eigensolver gave up; some pairs may have converged."""
+
+    def __init__(self, n_converged: int) -> None:
+        self.n_converged = n_converged
+
+
+class BlockLanczos:
+    """The Krylov space of a random block, outside of some vectors that are known.
+
+    The basis V = [outside, kept, blocks] and the projection T of the matrix A on [kept, blocks] obey A V = V T + Q R,
+    with Q the next block: the residual of a Ritz vector V y is \\|R y_last\\|, where y_last belongs to the last block.
+    """
+
+    def __init__(
+        self, product: Callable[[_Array], _Array], outside: _Array, most_vectors: int, seed: int, threads: int
+    ) -> None:
+        n, c = outside.shape
+        most = min(most_vectors, n - c) // BLOCK * BLOCK
+        self._product, self._threads, self._c = product, threads, c
+        self._V = np.empty((n, c + most))
+        self._V[:, :c] = outside
+        self._T = np.zeros((most, most))
+        self.dimension = self.n_products = self.n_restarts = 0
+        self._previous: _Array | None = None  # the block before Q, if Q R came from a product with it
+        self._Q, self._R = self._orthonormal(random_block(n, BLOCK, seed))
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for another block."""
+        return self.dimension + BLOCK > len(self._T)
+
+    def step(self) -> None:
+        """Extend the space by the block Q, and find the next."""
+        d, Q = self.dimension, self._Q
+        self._V[:, self._c + d : self._c + d + BLOCK] = Q
+        W = self._product(Q)
+        self.n_products += BLOCK
+        if self._previous is not None:
+            self._T[d : d + BLOCK, d - BLOCK : d] = self._R
+            self._T[d - BLOCK : d, d : d + BLOCK] = self._R.T
+            W -= self._previous @ self._R.T
+        diagonal = Q.T @ W
+        self._T[d : d + BLOCK, d : d + BLOCK] = (diagonal + diagonal.T) / 2
+        W -= Q @ diagonal
+        self.dimension += BLOCK
+        self._previous = Q
+        self._Q, self._R = self._orthonormal(W)
+
+    def largest_value(self) -> float:
+        """The largest Ritz value."""
+        T = self._T[: self.dimension, : self.dimension]
+        return float(scipy.linalg.eigvalsh(T, check_finite=False)[-1])
+
+    def converge(self, n_pairs: int, tolerance: float) -> tuple[_Array, _Array]:
+        """The `n_pairs` largest eigenvalues, by decreasing size, and their vectors (N, n_pairs)."""
+        check = n_pairs + n_pairs // 2 + 4 * BLOCK
+        history: list[tuple[int, float]] = []  # dimension and largest residual, at the checks since the last restart
+        while True:
+            self.step()
+            d = self.dimension
+            if d < check and not self.full:
+                continue
+            values, Y = scipy.linalg.eigh(self._T[:d, :d], check_finite=False, driver="evd")
+            values, Y = values[::-1], Y[:, ::-1]
+            residuals = np.linalg.norm(self._R @ Y[d - BLOCK :, :n_pairs], axis=0)
+            n_converged = int(np.count_nonzero(residuals <= tolerance))
+            if n_converged == n_pairs:
+                return values[:n_pairs].copy(), self._V[:, self._c : self._c + d] @ Y[:, :n_pairs]
+            history.append((d, float(np.log(residuals.max()))))
+            check = _next_check(history, tolerance)
+            if self.full:
+                keep = n_pairs + 4 * BLOCK
+                if self.n_restarts == MOST_RESTARTS or keep + BLOCK > d:
+                    raise NotConverged(n_converged)
+                self._restart(values[:keep], Y[:, :keep])
+                history.clear()
+
+    def _restart(self, values: _Array, Y: _Array) -> None:
+        """Keep these Ritz vectors, and go on from the block Q."""
+        c, d, keep = self._c, self.dimension, len(values)
+        self._V[:, c : c + keep] = self._V[:, c : c + d] @ Y
+        self._T[:] = 0
+        self._T[np.arange(keep), np.arange(keep)] = values
+        self._T[keep : keep + BLOCK, :keep] = self._R @ Y[d - BLOCK :]
+        self._T[:keep, keep : keep + BLOCK] = self._T[keep : keep + BLOCK, :keep].T
+        self.dimension, self._previous = keep, None
+        self.n_restarts += 1
+
+    def _orthonormal(self, W: _Array) -> tuple[_Array, _Array]:
+        """Q R = W after W is made orthogonal to the basis, with Q orthonormal and orthogonal to it too."""
+        n_columns = self._c + self.dimension
+        _core.project_out(self._V, n_columns, W, self._threads)
+        Q, R = scipy.linalg.qr(W, mode="economic", check_finite=False)
+        Q = np.ascontiguousarray(Q)
+        lost = np.abs(np.diag(R)) < 1e-10
+        if lost.any():  # an invariant subspace: go on with any vectors outside it
+            Q[:, lost] = random_block(len(W), int(np.count_nonzero(lost)), n_columns)
+            R[lost] = 0
+        # Rounding errors of W count more, the smaller R is.
+        for _ in range(3 if np.abs(np.diag(R)).min() < 1e-4 else 0):
+            _core.project_out(self._V, n_columns, Q, self._threads)
+            Q, again = scipy.linalg.qr(Q, mode="economic", check_finite=False)
+            Q, R = np.ascontiguousarray(Q), again @ R
+            if np.abs(np.diag(again)).min() > 0.5:
+                break
+        return Q, R
+
+
+def random_block(n: int, width: int, seed: int) -> _Array:
+    """Where a Krylov space starts: a constant vector would be an eigenvector of regular graphs."""
+    return np.random.default_rng(seed).normal(size=(n, width))
+
+
+def _next_check(history: list[tuple[int, float]], tolerance: float) -> int:
+    """The dimension at which the residual will have reached the tolerance, if its logarithm goes on as it went."""
+    d, r = history[-1]
+    ahead = d // 4
+    if len(history) > 1:
+        d0, r0 = history[-2]
+        if r < r0:
+            ahead = min(ahead, int((r - np.log(tolerance)) * (d - d0) / (r0 - r)))
+    return d + max(BLOCK, ahead)
