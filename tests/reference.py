@@ -103,3 +103,115 @@ def local_derivatives(X, Y, indices, distances, eps, method, gamma):
             C = (dx * w[:, None]).T @ dx + gamma * eps[i] * np.eye(X.shape[1])
             result.append(np.linalg.solve(C, cross.T).T)
     return np.array(result)
+
+
+def affine_regression(X, Y, base, neighbors, distances, eps, gamma):
+    """DH and the fitted value of one affine regression at a base point."""
+    w = np.exp(-(distances**2) / (2 * eps))
+    w = w / w.sum()
+    x_mean, y_mean = w @ X[neighbors], w @ Y[neighbors]
+    dx, dy = X[neighbors] - x_mean, Y[neighbors] - y_mean
+    C = (dx * w[:, None]).T @ dx + gamma * eps * np.eye(X.shape[1])
+    DH = np.linalg.solve(C, (dx * w[:, None]).T @ dy).T
+    return DH, y_mean + DH @ (base - x_mean)
+
+
+def feature_estimate(X, Y, k, queries, gamma=0.05, n_bandwidths=100):
+    """The feature at new points: the share of the d1 bandwidth that predicts left-out points best."""
+    indices, distances = nearest_neighbors(X, k)
+    eps = local_geometry(X, indices, distances, "d1", n_bandwidths)[0]
+    shares = (1.0, 0.5, 0.25, 0.125, 0.0625)
+
+    def left_out(share):
+        return [affine_regression(X, Y, X[i], indices[i, 1:], distances[i, 1:], share * eps[i], gamma)[1]
+                for i in range(len(X))]  # fmt: skip
+
+    eps = eps * min(shares, key=lambda share: np.sum((left_out(share) - Y) ** 2))
+    indices, distances = nearest_neighbors(X, k, queries)
+    return np.array([affine_regression(X, Y, q, indices[i], distances[i], eps[indices[i, 0]], gamma)[1]
+                     for i, q in enumerate(queries)])  # fmt: skip
+
+
+class Iteration:
+    """One iteration of Algorithm 2 with full matrices, and its extension to new points."""
+
+    def __init__(self, X, Y, k, tau, mixing, change, n_components, n_near=32, gamma=0.05):
+        n = len(X)
+        self.X, self.Y, self.tau, self.mixing, self.gamma, self.k = X, Y, tau, mixing, gamma, k
+        self.pool_size = min(n, int(np.ceil(5 / 3 * k)))
+        indices, distances = nearest_neighbors(X, self.pool_size)
+        if change == "derivative":
+            self.eps = local_geometry(X, indices[:, :k], distances[:, :k], "d1", 100)[0]
+            self.DH = local_derivatives(X, Y, indices[:, :k], distances[:, :k], self.eps, "affine", gamma)
+            dY = np.einsum("inm,ijm->ijn", self.DH, X[None] - X[:, None])
+        else:
+            self.DH = None
+            dY = Y[None] - Y[:, None]
+        dH = self.length(pairwise_distances(X, X), np.linalg.norm(dY, axis=2))
+        near = self.nearest(dH, indices, self_first=True)
+        lengths = np.take_along_axis(dH, near, axis=1)
+        self.pool_radius, self.radius = distances[:, -1], lengths[:, -1]
+
+        # The kernel, both normalisations, eigenpairs.
+        self.epsilon = np.mean(lengths[:, : max(2, min(n_near, k // 4))] ** 2)
+        J = np.zeros((n, n))
+        np.put_along_axis(J, near, np.exp(-(lengths**2) / (2 * self.epsilon)), axis=1)
+        own = np.take_along_axis(J, near, axis=1)
+        d = np.sum(own * lengths**2, axis=1) / (self.epsilon * own.sum(axis=1))
+        J = (J + J.T) / 2
+        D = J.sum(axis=1)
+        K = J / np.outer(D, D)
+        Dh = np.sqrt(K.sum(axis=1))
+        xi, vectors = np.linalg.eigh(K / np.outer(Dh, Dh))
+        xi, phi = xi[::-1][1 : n_components + 1], vectors[:, ::-1][:, 1 : n_components + 1] / Dh[:, None]
+        self.eigenvalues = 2 * np.log(xi) / self.epsilon
+
+        # Coordinates, isometric in the median over near pairs.
+        dimension = np.average(d, weights=D)
+        q = D / n * (2 * np.pi * self.epsilon) ** (-dimension / 2)
+        phi *= np.sqrt(n / np.sum(phi**2 / q[:, None], axis=0))
+        s = 0.25 * np.mean(lengths[:, -1] ** 2) / self.epsilon
+        unscaled = phi * xi ** (2 * s)
+        apart = lengths[:, 1:n_near] > 0
+        mapped = np.linalg.norm(unscaled[near[:, 1:n_near]] - unscaled[:, None], axis=2)
+        ratios = mapped[apart] / lengths[:, 1:n_near][apart]
+        scale = 1 / np.median(ratios[ratios > 1e-3 * np.quantile(ratios, 0.99)])
+        sizes = np.abs(unscaled).max(axis=0)
+        kept = sizes >= 1e-3 * sizes.max()
+        self.embedding = scale * unscaled[:, kept]
+        self.averaged = scale * (phi * xi ** (2 * s - 1))[:, kept] / D[:, None]
+        self.weights = 1 / D
+
+    def length(self, dx, dy):
+        """DH from |dx| and |dy|."""
+        if self.mixing == "lengths":
+            return (1 - self.tau) * dx + self.tau * dy
+        return np.sqrt((1 - self.tau) * dx**2 + self.tau * dy**2)
+
+    def nearest(self, dH, pool, self_first=False):
+        """The k smallest dH of each row among its pool."""
+        order_by = np.full_like(dH, np.inf)
+        np.put_along_axis(order_by, pool, np.take_along_axis(dH, pool, axis=1), axis=1)
+        if self_first:
+            np.fill_diagonal(order_by, -1)
+        return np.argsort(order_by, axis=1, kind="stable")[:, : self.k]
+
+    def extend(self, queries, features):
+        """The coordinates of new points, none of which is one of the data."""
+        dx = pairwise_distances(queries, self.X)
+        pool, distances = nearest_neighbors(self.X, self.pool_size, queries)
+        if self.DH is None:
+            there = back = np.linalg.norm(features[:, None] - self.Y[None], axis=2)
+        else:
+            k = self.k
+            DH = np.array([affine_regression(self.X, self.Y, q, pool[i, :k], distances[i, :k], self.eps[pool[i, 0]],
+                                             self.gamma)[0] for i, q in enumerate(queries)])  # fmt: skip
+            step = self.X[None] - queries[:, None]
+            there = np.linalg.norm(np.einsum("qnm,qjm->qjn", DH, step), axis=2)
+            back = np.linalg.norm(np.einsum("jnm,qjm->qjn", self.DH, -step), axis=2)
+        there, back = self.length(dx, there), self.length(dx, back)
+        mine = np.zeros(dx.shape, dtype=bool)
+        np.put_along_axis(mine, self.nearest(there, pool), True, axis=1)
+        theirs = (dx < self.pool_radius) & (back < self.radius)
+        J = (mine * np.exp(-(there**2) / (2 * self.epsilon)) + theirs * np.exp(-(back**2) / (2 * self.epsilon))) / 2
+        return J @ self.averaged / (J @ self.weights)[:, None]

@@ -32,11 +32,11 @@ rng = np.random.default_rng(0)
 
 def calls(step, n, m, k):
     X, y = rng.normal(size=(n, m)), rng.normal(size=(n, 2))
-    indices, distances = _core.nearest_neighbors(X, None, k, 1)
+    indices, distances = _core.NeighborIndex(X).nearest(None, k, 1)
     eps = np.full((n, 1), np.median(distances[:, -1]) ** 2 / 8)
     functions = {
-        "d1": lambda: _core.local_geometry(X, indices, distances, False, 40, 1),
-        "svd": lambda: _core.local_geometry(X, indices, distances, True, 40, 1),
+        "d1": lambda: _core.local_geometry(X, indices, distances, "d1", 40, 1),
+        "svd": lambda: _core.local_geometry(X, indices, distances, "svd", 40, 1),
         "tangent": lambda: _core.tangent_spaces(X, indices, distances, eps, min(m, k), 1),
         "ridge": lambda: _core.local_derivatives(X, y, X, None, indices, distances, eps, "affine", 0.05, 1),
         "plain": lambda: _core.local_derivatives(X, y, X, None, indices, distances, eps, "affine", 0.0, 1),

@@ -38,6 +38,21 @@ def test_without_matplotlib_there_is_a_table_and_a_hint(capsys, monkeypatch, tmp
     assert not list(tmp_path.iterdir())
 
 
+def test_plot_comes_with_the_package_and_says_what_it_needs(run_python):
+    script = """
+import sys
+sys.modules["matplotlib"] = sys.modules["matplotlib.figure"] = None
+import idm
+X, _, y = idm.datasets.make_annulus(60, feature="radius", random_state=0)
+model = idm.IteratedDiffusionMap(max_iter=1, early_stopping=False).fit(X, y)
+try:
+    idm.plot.iterations(model, X, y)
+except ImportError as error:
+    print(error)
+"""
+    assert run_python(script).strip() == "idm.plot needs matplotlib: pip install 'iterated-diffusion-map[plot]'"
+
+
 def test_the_picture_has_a_panel_per_iteration_and_marks_the_neighbors():
     from idm import plot
 

@@ -90,8 +90,8 @@ def test_agrees_with_spectral_embedding(rng):
     X = np.sort(rng.uniform(size=(800, 1)), axis=0)
     neighbors = idm.nearest_neighbors(X, 300)
     mine = DiffusionMap(5, n_neighbors=300, epsilon=2e-3, alpha=0.0).fit(X)
-    row_start, columns, values = _core.symmetric_kernel(*neighbors, 2e-3, True, 1)
-    affinity = scipy.sparse.csr_matrix((values, columns, row_start), shape=(800, 800)).toarray()
+    kernel = _core.nearest_kernel(*neighbors, 2e-3, 1)
+    affinity = scipy.sparse.csr_matrix((kernel.values, kernel.columns, kernel.row_start), shape=(800, 800)).toarray()
     theirs = SpectralEmbedding(5, affinity="precomputed", random_state=0).fit_transform(affinity)
     for a, b in zip(mine.eigenvectors_.T, theirs.T, strict=True):
         assert abs(np.corrcoef(a, b)[0, 1]) > 0.9999

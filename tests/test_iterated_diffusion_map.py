@@ -13,11 +13,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import idm
-from idm import IteratedDiffusionMap
+from idm import IteratedDiffusionMap, _coordinates
 from idm._iteration import extend_iteration, fit_iteration
+from idm._neighbors import NeighborIndex
+from idm._progress import Progress
+from idm._spectrum import leading_eigenpairs
 from idm.exceptions import (
     ConstantFeatureWarning,
     DisconnectedGraphWarning,
+    EigenpairError,
+    EigenpairWarning,
     ExtrapolationWarning,
     OutlierWarning,
 )
@@ -154,15 +159,54 @@ def test_rows_that_are_held_out_take_no_part_in_the_iterations():
 
 
 def _train_rows(model, X):
-    points = model._iterations[0].data.points
+    points = model._iterations[0].map.index.points
     return idm.nearest_neighbors(X, 1, queries=points).indices[:, 0]
 
 
 @quiet
 def test_unrelated_features_are_not_found(rng):
-    X, y = rng.normal(size=(600, 3)), rng.normal(size=600)
-    model = IteratedDiffusionMap(random_state=0).fit(X, y)
-    assert model.score(rng.normal(size=(300, 3)), rng.normal(size=300)) < 0.1
+    # Held-out rows must not know their own y, or that of rows near them in a map that knows it.
+    X, y = rng.normal(size=(1000, 3)), rng.normal(size=1000)
+    model = IteratedDiffusionMap(random_state=0, n_iter_no_change=3).fit(X, y)
+    assert max(record.validation_score for record in model.iterations_) < 0.1
+
+
+def test_the_reason_to_stop_is_told(rng):
+    X, _, y = EXAMPLES["annulus-angle"](400, 0)
+
+    def reason(**changes):
+        return IteratedDiffusionMap(random_state=0, **changes).fit(X, y).stop_reason_
+
+    assert reason(max_iter=2, n_iter_no_change=5) == "max_iter"
+    assert reason(max_iter=2, early_stopping=False) == "max_iter"
+    assert reason(max_iter=20) == "no improvement"
+    assert reason(callback=lambda record: True) == "callback"
+
+
+def test_an_eigensolver_that_gives_up_later_is_told_and_at_first_fails(monkeypatch):
+    X, _, y = EXAMPLES["annulus-angle"](400, 0)
+    calls = []
+
+    def gives_up(kernel, *args, **kwargs):
+        calls.append(kernel)
+        if len(calls) in (3, 4):
+            raise EigenpairError("only 7 of 100 eigenpairs converged")
+        return leading_eigenpairs(kernel, *args, **kwargs)
+
+    monkeypatch.setattr(_coordinates, "leading_eigenpairs", gives_up)
+    with pytest.warns(EigenpairWarning, match=r"iteration 3 is left out: only 7 of 100"):
+        model = IteratedDiffusionMap(early_stopping=False).fit(X, y)
+    assert (model.stop_reason_, model.n_iter_, len(model.iterations_)) == ("eigenpairs", 2, 2)
+    with pytest.raises(EigenpairError, match="only 7 of 100"):
+        IteratedDiffusionMap(early_stopping=False).fit(X, y)
+
+
+def test_every_iteration_says_what_the_eigensolver_did():
+    X, _, y = EXAMPLES["annulus-angle"](700, 0)
+    for record in IteratedDiffusionMap(early_stopping=False, max_iter=2).fit(X, y).iterations_:
+        assert record.solver.solver == "block"
+        assert record.solver.n_products > 100
+        assert record.solver.residuals.max() < 1e-8
 
 
 def test_a_callback_sees_every_iteration_and_may_stop():
@@ -220,19 +264,22 @@ def test_transform_of_the_training_points_is_the_embedding(feature_change, early
 def test_one_iteration_extends_its_own_points_without_their_help(feature_change, mixing):
     # As transform does, but for the rule that training points get their coordinates to the bit.
     X, _, y = EXAMPLES["torus-theta"](700, 0)
-    settings = IteratedDiffusionMap(feature_change=feature_change, mixing=mixing)._checked_settings()
-    fitted = fit_iteration(X, y, settings, 2)
-    twins = np.arange(700).reshape(-1, 1)
-    extended, supported = extend_iteration(
-        fitted._replace(embedding=np.full_like(fitted.embedding, np.nan)), X, y, twins, 2
-    )
-    assert np.isnan(extended).all()  # the rule
+    settings = IteratedDiffusionMap(feature_change=feature_change, mixing=mixing)._settings()
+    index = NeighborIndex(X)
+    pool = index.nearest(None, settings.pool_size(700), 2)
+    fitted = fit_iteration(index, pool, y, settings, 2, Progress())
+    embedding = fitted.map.embedding
     moved = X + 1e-13
-    extended, supported = extend_iteration(fitted, moved, y, np.full((700, 1), -1), 2)
-    error = np.abs(extended - fitted.embedding).max(axis=1) / np.abs(fitted.embedding).max()
+    none = np.full((700, 1), -1)
+    extended, supported = extend_iteration(fitted, moved, y, index.nearest(moved, pool.indices.shape[1], 2), none, 2)
+    error = np.abs(extended - embedding).max(axis=1) / np.abs(embedding).max()
     assert np.median(error) < 1e-8  # a few differ, where a point is the last neighbour of another
     assert error.max() < 0.02
     assert supported.all()
+    # The rule: points that coincide with data get their coordinates to the bit.
+    twins = np.arange(700).reshape(-1, 1)
+    extended, _ = extend_iteration(fitted, X, y, index.nearest(X, pool.indices.shape[1], 2), twins, 2)
+    np.testing.assert_array_equal(extended, embedding)
 
 
 def test_each_row_is_transformed_alone():
@@ -334,11 +381,26 @@ def test_wrong_parameters(name, value, words):
         IteratedDiffusionMap(**{name: value}).fit(X, y)
 
 
-@pytest.mark.parametrize("example", list(EXAMPLES))
-def test_settings_of_the_paper(example):
-    model = IteratedDiffusionMap.from_paper(example)
-    assert (model.n_components, model.max_iter, model.diffusion_time) == (250, 4, 10.0)
-    assert model.feature_change == "derivative"
+@pytest.mark.large
+@pytest.mark.parametrize(
+    ("example", "least"),
+    [
+        ("annulus-radius", 0.66),
+        ("annulus-angle", 0.85),
+        ("torus-phi", 0.92),
+        ("torus-theta", 0.88),
+        ("sphere-x", 0.85),
+        ("sphere-twist", 0.43),
+    ],
+)
+def test_the_settings_of_the_paper_find_its_features(example, least):
+    X, _, y = EXAMPLES[example](2000, 0)
+    model = IteratedDiffusionMap.from_paper(example).fit(X, y)
+    assert model.n_iter_ == len(model.iterations_) == 4
+    assert recall(model.embedding_, y, model.embedding_[:300], y[:300]) > least
+
+
+def test_an_example_that_is_not_in_the_paper():
     with pytest.raises(ValueError, match="example must be one of 'annulus-radius'"):
         IteratedDiffusionMap.from_paper("other")
 
@@ -410,22 +472,30 @@ def test_a_feature_of_two_values_ends_in_points_of_one_value_each(rng):
     y = (X[:, 0] > 0) * 5.0
     with pytest.warns(DisconnectedGraphWarning):
         model = IteratedDiffusionMap(max_iter=20, early_stopping=False, n_neighbors=50).fit(X, y)
-    assert np.isfinite(model.embedding_).all()
-    places, of_rows = np.unique(model.embedding_.round(6), axis=0, return_inverse=True)
-    assert len(places) < 6
-    for place in range(len(places)):
-        assert len(np.unique(y[of_rows.ravel() == place])) == 1
+    values_at_places(model.embedding_, y)
     new = rng.normal(size=(100, 2)) + 1.0
     assert np.isfinite(model.transform(new)).all()
 
 
 @pytest.mark.filterwarnings("ignore::idm.exceptions.DisconnectedGraphWarning")
-def test_a_collapse_ends_the_iterations_and_loses_none():
+@pytest.mark.parametrize("tau", [0.3, 0.8])
+def test_a_collapse_ends_the_iterations_and_loses_none(tau):
+    # A collapse: neighbours are nearer than 1e-8 of the spread. Before, there are few places, of one value of y each.
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200) * 5.0
-    model = IteratedDiffusionMap(max_iter=20, early_stopping=False, n_neighbors=50).fit(X, y)
-    assert 2 <= model.n_iter_ < 20
-    assert np.isfinite(model.embedding_).all()
+    model = IteratedDiffusionMap(tau=tau, max_iter=20, early_stopping=False, n_neighbors=50).fit(X, y)
+    assert model.stop_reason_ == "coincident points"
+    assert model.n_iter_ == len(model.iterations_) < 20
+    values_at_places(model.embedding_, y)
+
+
+def values_at_places(embedding, y):
+    """Rows within 1e-6 of the spread are one place, of which there are few; all at a place have the same y."""
+    rounded = (embedding / np.ptp(embedding, axis=0).max()).round(6)
+    places, of_rows = np.unique(rounded, axis=0, return_inverse=True)
+    assert len(places) < 12
+    for place in range(len(places)):
+        assert len(np.unique(y[of_rows.ravel() == place])) == 1
 
 
 def test_features_that_leave_no_lengths_are_named(rng):

@@ -1,23 +1,31 @@
-"""The local kernel as a sparse symmetric matrix, and products with it."""
+"""The local kernel as a sparse symmetric matrix."""
 
 import numpy as np
 import pytest
 import scipy.sparse
-import scipy.sparse.csgraph
 
 import idm
 from idm import _core
 from idm._kernel import global_bandwidth
-from idm.exceptions import OutlierWarning
+from idm._warnings import Advice
+from idm.exceptions import CoincidentPointsError, OutlierWarning
 
 pytestmark = pytest.mark.usefixtures("variant")
 
 
 def kernel(neighbors, epsilon, exact=False, n_threads=2):
-    row_start, columns, values = _core.symmetric_kernel(*neighbors, epsilon, exact, n_threads)
-    assert row_start.dtype == np.int64
-    n = len(row_start) - 1
-    return scipy.sparse.csr_matrix((values, columns, row_start), shape=(n, n))
+    return as_scipy(assemble(exact)(*neighbors, epsilon, n_threads))
+
+
+def assemble(exact):
+    return _core.nearest_kernel if exact else _core.symmetric_kernel
+
+
+def as_scipy(matrix):
+    assert matrix.row_start.dtype == np.int64
+    return scipy.sparse.csr_matrix(
+        (matrix.values, matrix.columns, matrix.row_start), shape=(matrix.n_rows, matrix.n_columns)
+    )
 
 
 def scipy_kernel(neighbors, epsilon):
@@ -60,9 +68,9 @@ def test_asymmetric_distances_are_averaged_by_their_kernels():
 @pytest.mark.parametrize("exact", [False, True])
 def test_rows_have_their_neighbors_first_in_their_order(rng, exact):
     neighbors = idm.nearest_neighbors(rng.normal(size=(300, 2)), 10)
-    row_start, columns, _ = _core.symmetric_kernel(*neighbors, 1.0, exact, 1)
+    found = assemble(exact)(*neighbors, 1.0, 1)
     for i in range(300):
-        row = columns[row_start[i] : row_start[i + 1]]
+        row = found.columns[found.row_start[i] : found.row_start[i + 1]]
         np.testing.assert_array_equal(row[:10], neighbors.indices[i])
         assert (np.diff(row[10:]) > 0).all()
 
@@ -71,25 +79,9 @@ def test_rows_have_their_neighbors_first_in_their_order(rng, exact):
 @pytest.mark.parametrize("n_threads", [2, 7])
 def test_every_thread_count_gives_the_same_bits(rng, n_threads, exact):
     neighbors = idm.nearest_neighbors(rng.normal(size=(1000, 3)), 40)
-    one, many = (_core.symmetric_kernel(*neighbors, 0.1, exact, n) for n in (1, n_threads))
-    for a, b in zip(one, many, strict=True):
-        np.testing.assert_array_equal(a, b)
-    x, products = rng.normal(size=(1000, 9)), []
-    for n in (1, n_threads):
-        products.append(np.empty((1000, 9)))
-        _core.multiply(*one, x, products[-1], n)
-    np.testing.assert_array_equal(*products)
-
-
-@pytest.mark.parametrize("width", [0, 1, 3, 4, 8, 12, 31])
-def test_products_agree_with_scipy(rng, width):
-    neighbors = idm.nearest_neighbors(rng.normal(size=(500, 3)), 33)
-    matrix, x, y = kernel(neighbors, 0.2), rng.normal(size=(500, width)), np.empty((500, width))
-    arrays = _core.symmetric_kernel(*neighbors, 0.2, False, 1)
-    _core.multiply(*arrays, x, y, 2)
-    np.testing.assert_allclose(y, matrix @ x, rtol=1e-12, atol=1e-13)
-    with pytest.raises(ValueError, match="sizes"):
-        _core.multiply(*arrays, x[:-1].copy(), y, 2)
+    one, many = (assemble(exact)(*neighbors, 0.1, n) for n in (1, n_threads))
+    for name in ("row_start", "columns", "values"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(many, name))
 
 
 def test_dimensions_are_the_slope_of_the_row_sums(rng):
@@ -97,22 +89,6 @@ def test_dimensions_are_the_slope_of_the_row_sums(rng):
     sums = [np.exp(-(distances**2) / (2 * e)).sum(axis=1) for e in (0.3 * np.exp(-1e-5), 0.3 * np.exp(1e-5))]
     slope = 2 * (np.log(sums[1]) - np.log(sums[0])) / 2e-5
     np.testing.assert_allclose(_core.kernel_dimensions(distances, 0.3, 2)[:, 0], slope, rtol=1e-8)
-
-
-@pytest.mark.parametrize("k", [2, 3, 4, 6])
-def test_components_agree_with_scipy(rng, k):
-    matrix = kernel(idm.nearest_neighbors(rng.normal(size=(400, 2)), k), 1.0)
-    n, labels = _core.connected_components(matrix.indptr.astype(np.int64), matrix.indices, matrix.data, 0.0)
-    expected = scipy.sparse.csgraph.connected_components(matrix, directed=False)
-    assert n == expected[0]
-    np.testing.assert_array_equal(labels[:, 0], expected[1])  # both number by first row
-
-
-def test_small_entries_do_not_connect():
-    neighbors = idm.nearest_neighbors(np.array([[0.0], [1.0], [9.0], [10.0]]), 3)
-    arrays = _core.symmetric_kernel(*neighbors, 0.5, True, 1)
-    assert _core.connected_components(*arrays, 0.0)[0] == 1
-    assert _core.connected_components(*arrays, 1e-14)[1].ravel().tolist() == [0, 0, 1, 1]
 
 
 def test_the_bandwidth_is_the_mean_of_squares_of_the_first_neighbors(rng):
@@ -124,5 +100,14 @@ def test_the_bandwidth_is_the_mean_of_squares_of_the_first_neighbors(rng):
 def test_an_outlier_that_decides_on_the_bandwidth_is_told(rng):
     X = rng.normal(size=(300, 2))
     X[7] = 1e9
-    with pytest.warns(OutlierWarning, match="1 points far .*row 7"):
-        global_bandwidth(idm.nearest_neighbors(X, 100).distances, 20)
+    advice = Advice(remedies={OutlierWarning: "remove it"}, rows=np.arange(100, 400))
+    with pytest.warns(OutlierWarning, match="1 points far .*row 107.*; remove it"):
+        global_bandwidth(idm.nearest_neighbors(X, 100).distances, 20, advice=advice)
+
+
+def test_points_nearer_than_the_least_bandwidth_coincide(rng):
+    distances = idm.nearest_neighbors(rng.normal(size=(300, 2)), 100).distances
+    epsilon = global_bandwidth(distances, 20)
+    assert global_bandwidth(distances, 20, least=0.99 * epsilon) == epsilon
+    with pytest.raises(CoincidentPointsError, match=r"no two points apart in X .* among the first 20 neighbours"):
+        global_bandwidth(distances, 20, least=epsilon)

@@ -1,5 +1,8 @@
 """Step 1: exact nearest neighbours, whichever way they are searched."""
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 import idm
 import reference
 from idm import _core
+from idm._neighbors import NeighborIndex, Reach
 
 pytestmark = pytest.mark.usefixtures("variant")
 
@@ -16,7 +20,7 @@ METHODS = ["auto", "tree", "blocked"]
 
 
 def search(X, k, queries=None, method="auto", n_threads=2):
-    return _core.nearest_neighbors(X, queries, k, n_threads, method)
+    return _core.NeighborIndex(X).nearest(queries, k, n_threads, method)
 
 
 def assert_same_neighbors(found, expected, X, queries=None):
@@ -209,3 +213,74 @@ def test_bad_arguments_are_named_with_their_value_and_a_remedy(arguments, error,
         idm.nearest_neighbors(X, **{"n_neighbors": 3, **arguments})
     for word in words:
         assert word in str(caught.value)
+
+
+# --- the index
+
+
+def test_an_index_is_pickled_as_its_points_and_cannot_be_changed(rng):
+    X = rng.normal(size=(300, 3))
+    index = NeighborIndex(X)
+    again = pickle.loads(pickle.dumps(index))
+    np.testing.assert_array_equal(again.nearest(X, 5, 1).indices, index.nearest(X, 5, 1).indices)
+    assert len(pickle.dumps(index)) < X.nbytes + 1000
+    with pytest.raises(ValueError, match="read-only"):
+        index.points[0] = 1
+
+
+def test_an_index_answers_several_threads_at_once(rng):
+    index, queries = NeighborIndex(rng.normal(size=(3000, 3))), rng.normal(size=(8, 200, 3))
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda q: index.nearest(q, 20, 2), queries))
+    for q, neighbors in zip(queries, found, strict=True):
+        np.testing.assert_array_equal(neighbors.indices, index.nearest(q, 20, 1).indices)
+
+
+def test_an_index_refuses_distances_whose_squares_overflow():
+    index = NeighborIndex(np.array([[0.0], [1.0]]))
+    assert index.nearest(np.array([[1e140]]), 2, 1).indices.shape == (1, 2)
+    with pytest.raises(ValueError, match=r"point has points 1e.200 apart, whose squared distances overflow"):
+        index.nearest(np.array([[1e200]]), 1, 1, name="point")
+
+
+# --- those that have a point as theirs
+
+
+def reverse_sets(X, k, queries, twins):
+    reach = Reach.of(idm.nearest_neighbors(X, k))
+    found = NeighborIndex(X).reverse(queries, reach, twins.reshape(-1, 1), 2)
+    rows = np.split(found.columns, found.row_start[1:-1])
+    for row, query, d in zip(rows, queries, np.split(found.values, found.row_start[1:-1]), strict=True):
+        np.testing.assert_allclose(d, np.linalg.norm(X[row] - query, axis=1), rtol=1e-14)
+        assert len(set(row.tolist())) == len(row)
+    return [set(row.tolist()) for row in rows]
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (40, 1), (40, 40), (500, 12), (3000, 100)])
+@pytest.mark.parametrize("m", [1, 3, 20])
+def test_training_points_are_found_by_those_that_have_them_as_neighbors(rng, n, k, m):
+    X = rng.normal(size=(n, m))
+    indices = idm.nearest_neighbors(X, k).indices
+    expected = [set() for _ in range(n)]
+    for i, row in enumerate(indices):
+        for j in row:
+            expected[j].add(i)
+    assert reverse_sets(X, k, X, np.arange(n)) == expected
+
+
+@pytest.mark.parametrize("k", [2, 5, 8, 30])
+def test_ties_are_broken_as_in_training(k):
+    X = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), axis=-1).reshape(-1, 2)
+    expected = [set() for _ in range(144)]
+    for i, row in enumerate(idm.nearest_neighbors(X, k).indices):
+        for j in row:
+            expected[j].add(i)
+    assert reverse_sets(X, k, X, np.arange(144)) == expected
+
+
+def test_a_new_point_is_counted_as_if_it_were_the_last(rng):
+    X, queries = rng.normal(size=(200, 2)), rng.normal(size=(10, 2))
+    found = reverse_sets(X, 15, queries, np.full(10, -1))
+    for query, row in zip(queries, found, strict=True):
+        indices = idm.nearest_neighbors(np.vstack([X, query]), 15).indices
+        assert row == {i for i in range(200) if 200 in indices[i]}

@@ -9,30 +9,37 @@ import scipy.sparse
 import threadpoolctl
 
 import idm
-from idm import _spectrum
+from idm import _block_lanczos, _spectrum
 from idm._kernel import global_bandwidth, normalized_kernel
 from idm._spectrum import leading_eigenpairs
+from idm._warnings import Advice
 from idm.exceptions import DisconnectedGraphWarning, EigenpairError
 
 SOLVERS = ["block", "arpack", "dense"]
+ADVICE = Advice(remedies={DisconnectedGraphWarning: "raise n_neighbors", EigenpairError: "raise epsilon"})
 
 
 def make_kernel(X, k, epsilon=None, alpha=1.0):
     neighbors = idm.nearest_neighbors(X, k)
     epsilon = global_bandwidth(neighbors.distances, 32) if epsilon is None else epsilon
-    return normalized_kernel(neighbors, epsilon, alpha, True, 2)
+    return normalized_kernel(neighbors, epsilon, alpha, 2, exact=True)
 
 
 def dense(kernel):
-    n = kernel.n_rows
-    return scipy.sparse.csr_matrix((kernel.values, kernel.columns, kernel.row_start), shape=(n, n)).toarray()
+    n, matrix = len(kernel), kernel.matrix
+    return scipy.sparse.csr_matrix((matrix.values, matrix.columns, matrix.row_start), shape=(n, n)).toarray()
+
+
+def solve(*args, **kwargs):
+    pairs = leading_eigenpairs(*args, **kwargs)
+    return pairs.values, pairs.vectors
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("n_pairs", [1, 2, 12, 90])
 def test_agrees_with_a_dense_decomposition(rng, solver, n_pairs):
     kernel = make_kernel(rng.normal(size=(1200, 2)), 60)
-    values, vectors = leading_eigenpairs(kernel, n_pairs, 2, solver=solver)
+    values, vectors = solve(kernel, n_pairs, 2, solver=solver)
     matrix = dense(kernel)
     expected = np.sort(scipy.linalg.eigvalsh(matrix))[::-1][:n_pairs]
     np.testing.assert_allclose(values, expected, atol=1e-12)
@@ -51,14 +58,14 @@ def test_algebraically_largest_where_negative_ones_are_larger_in_magnitude(solve
     expected = np.sort(scipy.linalg.eigvalsh(dense(kernel)))[::-1]
     by_magnitude = expected[np.argsort(-np.abs(expected))]
     assert (by_magnitude[:160] < 0).any()
-    values, _ = leading_eigenpairs(kernel, 160, 2, solver=solver)
+    values, _ = solve(kernel, 160, 2, solver=solver)
     np.testing.assert_allclose(values, expected[:160], atol=1e-12)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_double_eigenvalues_of_a_circle_are_all_found(solver):
     t = 2 * np.pi * np.arange(1500) / 1500
-    values, _ = leading_eigenpairs(make_kernel(np.column_stack([np.cos(t), np.sin(t)]), 100), 41, 2, solver=solver)
+    values, _ = solve(make_kernel(np.column_stack([np.cos(t), np.sin(t)]), 100), 41, 2, solver=solver)
     np.testing.assert_allclose(values[1::2], values[2::2], atol=1e-12)
     assert (np.diff(values[1::2]) < -1e-5).all()
 
@@ -68,7 +75,7 @@ def test_identical_far_clusters_have_every_eigenvalue_three_times(rng, solver):
     cluster = rng.uniform(size=(400, 2))
     kernel = make_kernel(np.vstack([cluster, cluster + 1e3, cluster - 1e3]), 50)
     with pytest.warns(DisconnectedGraphWarning, match="3 connected components, of 400, 400, 400 points; the first 2"):
-        values, vectors = leading_eigenpairs(kernel, 30, 2, solver=solver)
+        values, vectors = solve(kernel, 30, 2, solver=solver, advice=ADVICE)
     np.testing.assert_array_equal(values[:3], 1)
     np.testing.assert_allclose(values[0::3], values[2::3], atol=1e-10)
     assert (np.diff(values[0::3]) < -1e-4).all()
@@ -81,7 +88,7 @@ def test_identical_far_clusters_have_every_eigenvalue_three_times(rng, solver):
 def test_more_copies_of_an_eigenvalue_than_a_block_has_vectors(solver):
     # The corners of a cube in ten dimensions: ten times, then 45 times.
     corners = np.stack(np.meshgrid(*[[0.0, 1.0]] * 10), axis=-1).reshape(-1, 10)
-    values, _ = leading_eigenpairs(make_kernel(corners, 1024), 30, 2, solver=solver)
+    values, _ = solve(make_kernel(corners, 1024), 30, 2, solver=solver)
     np.testing.assert_allclose(values[1:11], values[1], atol=1e-10)
     np.testing.assert_allclose(values[11:], values[1] ** 2, atol=1e-10)
 
@@ -90,14 +97,13 @@ def test_more_copies_of_an_eigenvalue_than_a_block_has_vectors(solver):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_few_points(rng, n, n_pairs, solver):
     kernel = make_kernel(rng.normal(size=(n, 2)), n)
-    values, _ = leading_eigenpairs(kernel, n_pairs, 1, solver=solver)
+    values, _ = solve(kernel, n_pairs, 1, solver=solver)
     np.testing.assert_allclose(values, np.sort(scipy.linalg.eigvalsh(dense(kernel)))[::-1][:n_pairs], atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::idm.exceptions.DisconnectedGraphWarning")
 def test_more_components_than_pairs(rng):
     kernel = make_kernel(np.repeat(rng.normal(size=(40, 1)) * 1e3, 5, axis=0) + rng.normal(size=(200, 1)) * 1e-3, 3)
-    values, vectors = leading_eigenpairs(kernel, 7, 1)
+    values, vectors = solve(kernel, 7, 1)
     np.testing.assert_array_equal(values, 1)
     assert np.abs(dense(kernel) @ vectors - vectors).max() < 1e-12
     assert np.abs(vectors.T @ vectors - np.eye(7)).max() < 1e-12
@@ -127,28 +133,41 @@ def test_repeats_to_the_bit_in_another_thread(rng):
 
 
 def test_signs_are_fixed(rng):
-    _, vectors = leading_eigenpairs(make_kernel(rng.normal(size=(300, 2)), 40), 10, 1)
+    _, vectors = solve(make_kernel(rng.normal(size=(300, 2)), 40), 10, 1)
     largest = np.abs(vectors).argmax(axis=0)
     assert (vectors[largest, np.arange(10)] > 0).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_solver_says_what_it_did(rng, solver):
+    kernel = make_kernel(rng.normal(size=(1200, 2)), 60)
+    pairs = leading_eigenpairs(kernel, 13, 2, solver=solver)
+    assert pairs.info.solver == solver
+    found, vectors = pairs.values[1:], pairs.vectors[:, 1:]
+    np.testing.assert_allclose(
+        pairs.info.residuals, np.linalg.norm(dense(kernel) @ vectors - vectors * found, axis=0), atol=1e-14
+    )
+    if solver == "dense":
+        assert pairs.info.n_products == 0
+    else:
+        assert 12 < pairs.info.n_products < 1200
+    assert pairs.info.n_restarts == (None if solver == "arpack" else 0)
 
 
 def test_a_thick_restart_gives_the_same_pairs(rng, monkeypatch):
     kernel = make_kernel(rng.normal(size=(1500, 2)), 40)
     expected = np.sort(scipy.linalg.eigvalsh(dense(kernel)))[::-1][:30]
-    restarts = []
-    fill_diagonal = np.fill_diagonal
-    monkeypatch.setattr(_spectrum.np, "fill_diagonal", lambda *a: (restarts.append(1), fill_diagonal(*a)))
-    monkeypatch.setattr(_spectrum, "_SPARE", 60)
-    values, _ = leading_eigenpairs(kernel, 30, 2, solver="block")
-    assert restarts
-    np.testing.assert_allclose(values, expected, atol=1e-12)
+    monkeypatch.setattr(_spectrum, "SPARE", 60)
+    pairs = leading_eigenpairs(kernel, 30, 2, solver="block")
+    assert pairs.info.n_restarts > 0
+    np.testing.assert_allclose(pairs.values, expected, atol=1e-12)
 
 
 def test_an_invariant_subspace_is_left(rng):
     # Four points that all are neighbours of each other and far clusters of one kind: Krylov spaces are tiny.
     X = np.repeat(np.array([[0.0], [1.0]]), 300, axis=0)
     kernel = make_kernel(X + 0.0, 600, epsilon=1.0)
-    values, vectors = leading_eigenpairs(kernel, 5, 2, solver="block")
+    values, vectors = solve(kernel, 5, 2, solver="block")
     np.testing.assert_allclose(values, np.sort(scipy.linalg.eigvalsh(dense(kernel)))[::-1][:5], atol=1e-12)
     assert np.abs(vectors.T @ vectors - np.eye(5)).max() < 1e-9
 
@@ -158,9 +177,9 @@ def test_failure_says_how_many_converged(rng, solver, monkeypatch):
     t = 2 * np.pi * np.arange(3000) / 3000
     kernel = make_kernel(np.column_stack([np.cos(t), np.sin(t)]), 20)
     attempts = []
-    monkeypatch.setattr(_spectrum, "_MOST_RESTARTS", 0)
-    monkeypatch.setattr(_spectrum, "_SPARE", 60)
-    monkeypatch.setattr(_spectrum, "_DENSE_AFTER_ALL", 0)
+    monkeypatch.setattr(_block_lanczos, "MOST_RESTARTS", 0)
+    monkeypatch.setattr(_spectrum, "SPARE", 60)
+    monkeypatch.setattr(_spectrum, "DENSE_AFTER_ALL", 0)
     eigsh = scipy.sparse.linalg.eigsh
 
     def few_iterations(*args, **kwargs):
@@ -169,7 +188,7 @@ def test_failure_says_how_many_converged(rng, solver, monkeypatch):
 
     monkeypatch.setattr(scipy.sparse.linalg, "eigsh", few_iterations)
     with pytest.raises(EigenpairError, match=r"only \d+ of 20 eigenpairs .* raise epsilon"):
-        leading_eigenpairs(kernel, 21, 2, solver=solver)
+        leading_eigenpairs(kernel, 21, 2, solver=solver, advice=ADVICE)
     if solver == "arpack":  # a larger basis, then another start
         assert attempts[0][0] < attempts[1][0] == attempts[2][0]
         assert attempts[0][1] == attempts[1][1] != attempts[2][1]

@@ -24,8 +24,7 @@ py::tuple extend(const IndexArray& indices, const Array& distances, const Sparse
 
 void register_extension(py::module_& module) {
     module.def("extend", &extend, py::arg("indices").noconvert(), py::arg("distances").noconvert(), py::arg("reverse"),
-               py::arg("epsilon"), py::arg("weights").noconvert(), py::arg("values").noconvert(),
-               py::arg("n_threads"));
+               py::arg("epsilon"), py::arg("weights").noconvert(), py::arg("values").noconvert(), py::arg("n_threads"));
 }
 
 }  // namespace idm::bindings

@@ -21,8 +21,8 @@ py::tuple local_derivatives(const Array& points, const Array& values, const Arra
     if (!base_values && chosen != Derivative::affine) {
         throw py::value_error("base_values are needed for method '" + method + "'");
     }
-    const ConstMatrixView base_y = base_values ? matrix(*base_values, "base_values", b.rows(), y.cols())
-                                               : ConstMatrixView(nullptr, 0, y.cols());
+    const ConstMatrixView base_y =
+        base_values ? matrix(*base_values, "base_values", b.rows(), y.cols()) : ConstMatrixView(nullptr, 0, y.cols());
     const NeighborsView near = neighbors(indices, distances, b.rows());
     if (!(regularization >= 0)) throw py::value_error("regularization must not be negative");
     Array derivatives({b.rows(), y.cols(), p.cols()}), fitted({b.rows(), y.cols()});

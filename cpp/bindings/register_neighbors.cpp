@@ -22,10 +22,9 @@ py::tuple nearest(const PointIndex& self, const std::optional<Array>& queries, I
     const NeighborIndex& index = *self.index;
     const ConstMatrixView p = index.points(), q = queries ? matrix(*queries, "queries", any, p.cols()) : p;
     check_between(k, "n_neighbors", 1, p.rows());
-    const auto chosen = choice<NeighborMethod>(method, "method",
-                                               {{"auto", NeighborMethod::automatic},
-                                                {"tree", NeighborMethod::tree},
-                                                {"blocked", NeighborMethod::blocked}});
+    const auto chosen = choice<NeighborMethod>(
+        method, "method",
+        {{"auto", NeighborMethod::automatic}, {"tree", NeighborMethod::tree}, {"blocked", NeighborMethod::blocked}});
     IndexArray indices({q.rows(), k});
     Array distances({q.rows(), k});
     const IndexMatrixView i = output(indices);

@@ -15,7 +15,8 @@ SparseMatrix from_arrays(const RowStartArray& row_start, const ColumnArray& colu
     if (row_start.ndim() != 1 || columns.ndim() != 1 || values.ndim() != 1 || n_rows < 0 || n_columns < 0 ||
         columns.size() != values.size() || start[0] != 0 || start[n_rows] != columns.size() ||
         !std::is_sorted(start, start + n_rows + 1) ||
-        !std::all_of(columns.data(), columns.data() + columns.size(), [&](auto c) { return c >= 0 && c < n_columns; })) {
+        !std::all_of(
+            columns.data(), columns.data() + columns.size(), [&](auto c) { return c >= 0 && c < n_columns; })) {
         throw py::value_error("the arrays are not the compressed rows of a matrix");
     }
     SparseMatrix result(n_rows, n_columns);

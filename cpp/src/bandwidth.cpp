@@ -62,10 +62,7 @@ FloatSums weighted_sums(const float* values, Index n, float factor) {
 }  // namespace
 
 BandwidthSweep::BandwidthSweep(Index k, Index n_bandwidths)
-    : n_bandwidths_(n_bandwidths),
-      weights_(k),
-      relative_((k + lanes - 1) / lanes * lanes),
-      screened_(n_bandwidths) {}
+    : n_bandwidths_(n_bandwidths), weights_(k), relative_((k + lanes - 1) / lanes * lanes), screened_(n_bandwidths) {}
 
 bool BandwidthSweep::start(const double* distances) {
     weights_.start(distances);

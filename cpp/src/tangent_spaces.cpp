@@ -14,8 +14,7 @@ void tangent_spaces(ConstMatrixView points, ConstIndexMatrixView indices, ConstM
         Eigen::ArrayXd vector;
     };
     parallel_for(
-        indices.rows(), 16, execution,
-        [&] { return Workspace{Weights(k), Neighborhood(k, m), Eigen::ArrayXd(m)}; },
+        indices.rows(), 16, execution, [&] { return Workspace{Weights(k), Neighborhood(k, m), Eigen::ArrayXd(m)}; },
         [&](Index begin, Index end, Workspace& w, Region& region) {
             for (Index i = begin; i < end; ++i) {
                 w.weights.start(distances.row(i).data());

@@ -1,0 +1,62 @@
+"""One iteration and several, against the NumPy twin from end to end."""
+
+import numpy as np
+import pytest
+
+import idm
+import reference
+from idm import IteratedDiffusionMap
+from idm._iteration import extend_iteration, fit_iteration
+from idm._neighbors import NeighborIndex
+from idm._progress import Progress
+
+pytestmark = pytest.mark.usefixtures("variant")
+
+N, K = 260, 60
+
+
+def settings(change, mixing):
+    return IteratedDiffusionMap(
+        40, tau=0.7, mixing=mixing, n_neighbors=K, feature_change=change, early_stopping=False, max_iter=2
+    )
+
+
+def assert_same_distances(found, expected):
+    """Coordinates agree up to an orthogonal map: signs, and turns of equal eigenvalues."""
+    assert found.shape == expected.shape
+    a, b = (reference.pairwise_distances(Z, Z) for Z in (found, expected))
+    np.testing.assert_allclose(a, b, atol=1e-9 * b.max())
+
+
+@pytest.mark.parametrize("change", ["difference", "derivative"])
+@pytest.mark.parametrize("mixing", ["lengths", "metric"])
+def test_an_iteration_and_its_extension_agree_with_numpy(change, mixing):
+    X, _, y = idm.datasets.make_torus(N, feature="theta", random_state=3)
+    new, _, y_new = idm.datasets.make_torus(40, feature="theta", random_state=4)
+    expected = reference.Iteration(X, y, K, 0.7, mixing, change, 40)
+    chosen, index = settings(change, mixing)._settings(), NeighborIndex(X)
+    pool = index.nearest(None, chosen.pool_size(N), 2)
+    fitted = fit_iteration(index, pool, y, chosen, 2, Progress())
+    assert fitted.map.coordinates.epsilon == pytest.approx(expected.epsilon, rel=1e-12)
+    np.testing.assert_allclose(fitted.eigenvalues, expected.eigenvalues, rtol=1e-7)
+    assert_same_distances(fitted.map.embedding, expected.embedding)
+
+    pool = fitted.map.pool(new, 2)
+    extended, supported = extend_iteration(fitted, new, y_new, pool, pool.twins(), 2)
+    assert supported.all()
+    assert_same_distances(
+        np.vstack([fitted.map.embedding, extended]), np.vstack([expected.embedding, expected.extend(new, y_new)])
+    )
+
+
+@pytest.mark.parametrize("change", ["difference", "derivative"])
+def test_two_iterations_with_estimated_features_agree_with_numpy(change):
+    X, _, y = idm.datasets.make_annulus(N, feature="radius", random_state=5)
+    new, _, _ = idm.datasets.make_annulus(40, feature="radius", random_state=6)
+    model = settings(change, "lengths").fit(X, y)
+    first = reference.Iteration(X, y, K, 0.7, "lengths", change, 40)
+    second = reference.Iteration(first.embedding, y, K, 0.7, "lengths", change, 40)
+    assert_same_distances(model.embedding_, second.embedding)
+    y_new = reference.feature_estimate(X, y, K, new)
+    extended = second.extend(first.extend(new, y_new), y_new)
+    assert_same_distances(np.vstack([model.embedding_, model.transform(new)]), np.vstack([second.embedding, extended]))

@@ -1,0 +1,76 @@
+"""Compressed rows: products and connected components."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.sparse.csgraph
+
+import idm
+from idm import _core
+
+pytestmark = pytest.mark.usefixtures("variant")
+
+
+def random_matrix(rng, n=500, m=400):
+    """The same matrix as ours and as SciPy's; some rows are empty."""
+    theirs = scipy.sparse.random(n, m, density=0.02, format="csr", random_state=rng)
+    ours = _core.SparseMatrix(theirs.indptr.astype(np.int64), theirs.indices.astype(np.int32), theirs.data, m)
+    return ours, theirs
+
+
+@pytest.mark.parametrize("width", [0, 1, 3, 4, 8, 12, 31])
+def test_products_agree_with_scipy(rng, width):
+    ours, theirs = random_matrix(rng)
+    x = rng.normal(size=(400, width))
+    np.testing.assert_allclose(_core.multiply(ours, x, 2), theirs @ x, rtol=1e-12, atol=1e-13)
+    with pytest.raises(ValueError, match="x must have shape"):
+        _core.multiply(ours, x[:-1].copy(), 2)
+
+
+@pytest.mark.parametrize("n_threads", [2, 7])
+def test_every_thread_count_gives_the_same_bits(rng, n_threads):
+    matrix, _ = random_matrix(rng)
+    x = rng.normal(size=(400, 9))
+    np.testing.assert_array_equal(_core.multiply(matrix, x, 1), _core.multiply(matrix, x, n_threads))
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 6])
+def test_components_agree_with_scipy(rng, k):
+    matrix = _core.nearest_kernel(*idm.nearest_neighbors(rng.normal(size=(400, 2)), k), 1.0, 1)
+    n, labels = _core.connected_components(matrix, 0.0)
+    graph = scipy.sparse.csr_matrix((matrix.values, matrix.columns, matrix.row_start), shape=(400, 400))
+    expected = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    assert n == expected[0]
+    np.testing.assert_array_equal(labels[:, 0], expected[1])  # both number by first row
+
+
+def test_small_entries_do_not_connect():
+    neighbors = idm.nearest_neighbors(np.array([[0.0], [1.0], [9.0], [10.0]]), 3)
+    matrix = _core.nearest_kernel(*neighbors, 0.5, 1)
+    assert _core.connected_components(matrix, 0.0)[0] == 1
+    assert _core.connected_components(matrix, 1e-14)[1].ravel().tolist() == [0, 0, 1, 1]
+
+
+def test_arrays_stay_valid_and_cannot_be_written(rng):
+    matrix, theirs = random_matrix(rng)
+    values = matrix.values
+    del matrix
+    np.testing.assert_array_equal(values, theirs.data)
+    with pytest.raises(ValueError, match="read-only"):
+        values[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("row_start", "columns"),
+    [
+        ([0, 1, 3], [0, 1]),
+        ([0, 2, 1, 2], [0, 1]),
+        ([1, 2, 2], [0, 1]),
+        ([0, 1, 2], [0, 5]),
+        ([0, 1, 2], [0, -1]),
+        ([], []),
+    ],
+)
+def test_arrays_that_are_no_matrix_are_refused(row_start, columns):
+    with pytest.raises(ValueError, match="compressed rows"):
+        _core.SparseMatrix(np.array(row_start, np.int64), np.array(columns, np.int32), np.ones(len(columns)), 5)
