@@ -40,7 +40,8 @@ def scipy_kernel(neighbors, epsilon):
 
 
 def as_scipy(kernel):
-    return scipy.sparse.csr_matrix((kernel.values, kernel.columns, kernel.row_start), shape=(kernel.n_rows,) * 2)
+    matrix = kernel.matrix
+    return scipy.sparse.csr_matrix((matrix.values, matrix.columns, matrix.row_start), shape=(len(kernel),) * 2)
 
 
 def pydiffmap(X, epsilon):
@@ -58,15 +59,15 @@ def figures(rounds, path):
     X, new = torus(), torus(seed=1)
     neighbors = idm.nearest_neighbors(X, K, n_jobs=2)
     epsilon = global_bandwidth(neighbors.distances, 32)
-    kernel = normalized_kernel(neighbors, epsilon, 1.0, True, 2)
+    kernel = normalized_kernel(neighbors, epsilon, 1.0, 2, exact=True)
     expected = scipy_kernel(neighbors, epsilon)
     print(f"largest difference from SciPy's kernel: {abs(as_scipy(kernel) - expected).max():.1e}")
     report = Report(f"diffusion maps, N = {N}, k = {K}, two threads (best of {rounds} interleaved rounds)")
 
     times = best_times(
         {
-            "ours": lambda: normalized_kernel(neighbors, epsilon, 1.0, True, 2),
-            "general": lambda: normalized_kernel(neighbors, epsilon, 1.0, False, 2),
+            "ours": lambda: normalized_kernel(neighbors, epsilon, 1.0, 2, exact=True),
+            "general": lambda: normalized_kernel(neighbors, epsilon, 1.0, 2, exact=False),
             "scipy": lambda: scipy_kernel(neighbors, epsilon),
         },
         rounds,
@@ -138,7 +139,7 @@ def solvers(rounds):
         (40_000, 100, 51),
     ]:
         neighbors = idm.nearest_neighbors(torus(n), k)
-        kernel = normalized_kernel(neighbors, global_bandwidth(neighbors.distances, 32), 1.0, True, 2)
+        kernel = normalized_kernel(neighbors, global_bandwidth(neighbors.distances, 32), 1.0, 2, exact=True)
         times = best_times(
             {
                 s: lambda s=s, kernel=kernel, n_pairs=n_pairs: leading_eigenpairs(kernel, n_pairs, 2, solver=s)

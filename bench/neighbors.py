@@ -68,7 +68,7 @@ def crossover(rounds):
             for k in (50, 500):
                 methods = ("tree", "blocked", "auto")
                 times = best_times(
-                    {m: lambda X=X, k=k, m=m: _core.nearest_neighbors(X, None, k, 2, m) for m in methods},
+                    {m: lambda X=X, k=k, m=m: _core.NeighborIndex(X).nearest(None, k, 2, m) for m in methods},
                     rounds,
                 )
                 row = "".join(f"{times[m]:>9.3f}" for m in methods)

@@ -11,10 +11,10 @@ namespace {
 void normalize_torus(benchmark::State& state) {
     const Neighbors neighbors(torus(10000), 500);
     const Execution execution{static_cast<int>(state.range(0))};
-    const SparseMatrix a = symmetric_kernel(neighbors.indices(), neighbors.distances(), 0.003, execution);
+    SparseMatrix a = symmetric_kernel(neighbors.indices(), neighbors.distances(), 0.003, execution);
     Matrix sums(10000, 2);
     for (auto _ : state) {
-        normalize(a.row_start.get(), a.columns.get(), a.values.get(), 1.0, view(sums), execution);
+        normalize(a, 1.0, view(sums), execution);
     }
 }
 

@@ -14,7 +14,7 @@ void laws(benchmark::State& state, const Matrix& points) {
     IndexMatrix indices(1, n);
     Matrix distances(1, n), bandwidths(1, n_bandwidths), values(n_bandwidths, m), exponents(n_bandwidths, m),
         result(n_bandwidths, 5);
-    nearest_neighbors(view(points), view(base), {indices.data(), 1, n}, view(distances), Execution{});
+    NeighborIndex(view(points), Execution{}).nearest(view(base), {indices.data(), 1, n}, view(distances), Execution{});
     for (Index l = 0; l < n_bandwidths; ++l) bandwidths(0, l) = std::exp2(-13 + static_cast<double>(l + 1) / 10);
     const Execution execution{static_cast<int>(state.range(0))};
     for (auto _ : state) {

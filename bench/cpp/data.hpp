@@ -33,8 +33,8 @@ struct Neighbors {
     Matrix distance;
 
     Neighbors(const Matrix& points, Index k) : index(points.rows(), k), distance(points.rows(), k) {
-        nearest_neighbors({points.data(), points.rows(), points.cols()}, {index.data(), index.rows(), k},
-                          {distance.data(), distance.rows(), k}, Execution{max_threads()});
+        NeighborIndex({points.data(), points.rows(), points.cols()}, Execution{})
+            .nearest({index.data(), index.rows(), k}, {distance.data(), distance.rows(), k}, Execution{max_threads()});
     }
     ConstIndexMatrixView indices() const { return {index.data(), index.rows(), index.cols()}; }
     ConstMatrixView distances() const { return {distance.data(), distance.rows(), distance.cols()}; }

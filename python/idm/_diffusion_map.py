@@ -48,7 +48,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     n_components : int
         M, the number of coordinates; N - 1, if that is less. The constant eigenfunction is not counted.
     n_neighbors : int
-        k, the neighbours of a point with itself; N, if that is less.
+        Number of neighbours, including the point itself; N, if that is less.
     epsilon : "auto" or float
         The bandwidth of the kernel, a squared length. "auto" is the mean of the squared distances of all points from
         their first `n_neighbors_bandwidth` neighbours.

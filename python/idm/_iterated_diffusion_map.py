@@ -133,7 +133,7 @@ class IteratedDiffusionMap(
     max_iter : int
         The most iterations.
     n_neighbors : int
-        k, the neighbours of a point with itself, chosen by the lengths of the flow out of 5 k / 3 that are nearest in
+        k, the number of neighbours, including the point itself, chosen by the lengths of the flow out of 5 k / 3 that are nearest in
         the coordinates; N, if that is less.
     n_neighbors_bandwidth : int
         The neighbours that decide on the bandwidth of the kernel, the mean of their squared lengths.

@@ -44,7 +44,7 @@ def local_derivatives(
     y : array of shape (N,) or (N, n)
         The values of n features at the points.
     n_neighbors : int
-        k, the neighbours of a point with itself, from 2 to N. Not needed with `neighbors`.
+        Number of neighbours, including the point itself, from 2 to N. Not needed with `neighbors`.
     method : {"affine", "regression", "correlation"}
         "affine" takes differences from the weighted means and needs no value of y at the point itself;
         "regression" takes them from the point; "correlation" is ``sum_j w_j dy_j dx_j^T / eps``, without

@@ -45,7 +45,7 @@ def local_geometry(
     X : array of shape (N, m)
         The points.
     n_neighbors : int
-        k, the neighbours of a point with itself, from 2 to N. Not needed with `neighbors`.
+        Number of neighbours, including the point itself, from 2 to N. Not needed with `neighbors`.
     bandwidth : {"d1", "svd"}
         How eps is chosen. "d1" maximises ``d1 = 2 dlog D / dlog eps``, which is the dimension, too. "svd"
         minimises the disagreement of d1 with d2, the dimension that the scaling of the singular values shows

@@ -40,7 +40,7 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     n_components : int
         The eigenfunctions on both sides; N - 1, if that is less.
     n_neighbors : int
-        k, the neighbours of a point with itself; N, if that is less.
+        Number of neighbours, including the point itself; N, if that is less.
     n_neighbors_bandwidth : int
         The neighbours that decide on the bandwidth of the kernels.
     bandwidth, regularization

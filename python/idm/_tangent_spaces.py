@@ -41,7 +41,7 @@ def tangent_spaces(
     X : array of shape (N, m)
         The points.
     n_neighbors : int
-        k, the neighbours of a point with itself, from 2 to N. Not needed with `neighbors`.
+        Number of neighbours, including the point itself, from 2 to N. Not needed with `neighbors`.
     n_components : int, optional
         r, how many directions; by default min(m, k).
     bandwidth, n_bandwidths, neighbors, n_jobs
