@@ -152,6 +152,8 @@ void register_local_geometry(py::module_& module);
 void register_scaling_laws(py::module_& module);
 void register_tangent_spaces(py::module_& module);
 void register_local_derivatives(py::module_& module);
+void register_local_estimates(py::module_& module);
+void register_landmarks(py::module_& module);
 void register_metric(py::module_& module);
 void register_kernel(py::module_& module);
 void register_normalization(py::module_& module);

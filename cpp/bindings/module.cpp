@@ -11,6 +11,8 @@ PYBIND11_MODULE(IDM_MODULE, module, idm::bindings::py::mod_gil_not_used()) {
     register_scaling_laws(module);
     register_tangent_spaces(module);
     register_local_derivatives(module);
+    register_local_estimates(module);
+    register_landmarks(module);
     register_metric(module);
     register_kernel(module);
     register_normalization(module);

@@ -1,0 +1,162 @@
+#include "idm/local_estimates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "gather.hpp"
+#include "idm/weights.hpp"
+#include "symmetric.hpp"
+
+namespace idm {
+namespace {
+
+// One neighbourhood, in units of its largest distance.
+class Estimates {
+  public:
+    Estimates(Index k, Index m, Index n)
+        : k_(k),
+          m_(m),
+          n_(n),
+          dual_(m > k),
+          weights_(k),
+          differences_(dual_ ? k : m, dual_ ? m : k),
+          gram_(dual_ ? k : 0, dual_ ? k : 0),
+          rows_(dual_ ? 0 : m, dual_ ? 0 : k),
+          system_(std::min(k, m), std::min(k, m)),
+          factor_(std::min(k, m), std::min(k, m)),
+          changes_(n, k),
+          w_(k),
+          roots_(k),
+          images_(k),
+          solution_(std::max(k, m)),
+          right_(std::max(k, m)),
+          mean_value_(n),
+          zeros_(Eigen::ArrayXd::Zero(m)),
+          scaled_(k) {}
+
+    void start(ConstMatrixView points, ConstMatrixView values, const double* base, const Index* indices,
+               const double* distances) {
+        unit_ = distances[k_ - 1] > 0 ? distances[k_ - 1] : 1;
+        for (Index j = 0; j < k_; ++j) scaled_[j] = distances[j] / unit_;
+        weights_.start(scaled_.data());
+        mean_square_ = std::max(weights_.squared().mean(), 1e-12);
+        const double inverse = 1 / unit_;
+        if (dual_) {
+            for (Index j = 0; j < k_; ++j) {
+                const double* x = points.row(indices[j]).data();
+                for (Index c = 0; c < m_; ++c) differences_(j, c) = inverse * (x[c] - base[c]);
+            }
+            gram_lower(differences_.data(), k_, m_, m_, gram_.data(), k_);
+            for (Index i = 0; i < k_; ++i) {
+                for (Index j = 0; j < i; ++j) gram_(j, i) = gram_(i, j);
+            }
+        } else {
+            gather_coordinates(
+                points, indices, k_, base, zeros_.data(), [&](Index) { return inverse; }, differences_.data(), k_);
+        }
+        // Relative to the first, whose digits the differences must not lose.
+        first_ = values.row(indices[0]).data();
+        for (Index f = 0; f < n_; ++f) {
+            for (Index j = 0; j < k_; ++j) changes_(f, j) = values(indices[j], f) - first_[f];
+        }
+    }
+
+    // The weights at eps = factor times the mean squared distance, and the matrix of the regression with them.
+    void weigh(double factor) {
+        epsilon_ = factor * mean_square_;
+        weights_.at(epsilon_);
+        count_ = weights_.count();
+        for (Index j = 0; j < count_; ++j) {
+            w_[j] = weights_.w()[j] / weights_.sum();
+            roots_[j] = std::sqrt(w_[j]);
+        }
+        for (Index f = 0; f < n_; ++f) mean_value_[f] = dot(w_.data(), &changes_(f, 0), count_);
+        if (dual_) {
+            for (Index i = 0; i < count_; ++i) images_[i] = dot(gram_.row(i).data(), w_.data(), count_);  // x_i . x~
+            const double square = dot(images_.data(), w_.data(), count_);                                 // |x~|^2
+            for (Index i = 0; i < count_; ++i) {
+                for (Index j = 0; j <= i; ++j) {
+                    system_(i, j) = roots_[i] * roots_[j] * (gram_(i, j) - images_[i] - images_[j] + square);
+                }
+                right_[i] = roots_[i] * (images_[i] - square);
+            }
+            size_ = count_;
+        } else {
+            for (Index c = 0; c < m_; ++c) {
+                const double* x = differences_.row(c).data();
+                const double mean = dot(x, w_.data(), count_);
+                double* out = rows_.row(c).data();
+                for (Index j = 0; j < count_; ++j) out[j] = roots_[j] * (x[j] - mean);
+                right_[c] = mean;
+            }
+            gram_lower(rows_.data(), m_, count_, k_, system_.data(), system_.cols());
+            size_ = m_;
+        }
+        largest_ = 0;
+        for (Index i = 0; i < size_; ++i) largest_ = std::max(largest_, system_(i, i));
+    }
+
+    void estimate(double gamma, double* fitted) {
+        const double ridge = std::max(gamma * epsilon_, largest_ > 0 ? 1e-12 * largest_ : 1.0);
+        for (Index i = 0; i < size_; ++i) {
+            std::copy_n(system_.row(i).data(), i + 1, factor_.row(i).data());
+            factor_(i, i) += ridge;
+        }
+        if (!cholesky(factor_.data(), size_, factor_.cols())) {
+            throw std::runtime_error("local_estimates: the normal equations are not positive definite");
+        }
+        std::copy_n(right_.data(), size_, solution_.data());
+        cholesky_solve(factor_.data(), size_, factor_.cols(), solution_.data());
+        // images_ become the weights of the changes of y.
+        for (Index j = 0; j < count_; ++j) images_[j] = dual_ ? roots_[j] * solution_[j] : 0;
+        for (Index c = 0; !dual_ && c < m_; ++c) {
+            const double t = solution_[c];
+            const double* row = rows_.row(c).data();
+            for (Index j = 0; j < count_; ++j) images_[j] += roots_[j] * row[j] * t;
+        }
+        double sum = 0;
+        for (Index j = 0; j < count_; ++j) sum += images_[j];
+        for (Index f = 0; f < n_; ++f) {
+            const double slope = dot(images_.data(), &changes_(f, 0), count_) - sum * mean_value_[f];
+            fitted[f] = first_[f] + (mean_value_[f] - slope);
+        }
+    }
+
+  private:
+    Index k_, m_, n_;
+    bool dual_;
+    Weights weights_;
+    double unit_ = 1, mean_square_ = 0, epsilon_ = 0, largest_ = 0;
+    Index count_ = 0, size_ = 0;  // points with weight; the size of the system
+    const double* first_ = nullptr;
+    Matrix differences_;  // from the base: k x m if dual, else m x k
+    Matrix gram_;         // k x k, their inner products, if dual
+    Matrix rows_;         // m x k, R^T, if not
+    Matrix system_, factor_, changes_;
+    Eigen::ArrayXd w_, roots_, images_, solution_, right_, mean_value_, zeros_, scaled_;
+};
+
+}  // namespace
+
+void local_estimates(ConstMatrixView points, ConstMatrixView values, ConstMatrixView bases,
+                     ConstIndexMatrixView indices, ConstMatrixView distances, ConstMatrixView factors,
+                     ConstMatrixView gammas, MatrixView fitted, const Execution& execution) {
+    const Index n = values.cols();
+    parallel_for(
+        indices.rows(), 8, execution, [&] { return Estimates(indices.cols(), points.cols(), n); },
+        [&](Index begin, Index end, Estimates& estimates, Region& region) {
+            for (Index i = begin; i < end; ++i) {
+                estimates.start(points, values, bases.row(i).data(), indices.row(i).data(), distances.row(i).data());
+                double* out = fitted.row(i).data();
+                for (Index f = 0; f < factors.size(); ++f) {
+                    estimates.weigh(factors.data()[f]);
+                    for (Index g = 0; g < gammas.size(); ++g, out += n) estimates.estimate(gammas.data()[g], out);
+                    region.checkpoint();
+                }
+            }
+        });
+}
+
+}  // namespace idm
