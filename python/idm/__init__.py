@@ -8,7 +8,7 @@ from importlib.metadata import version as _version
 from idm import datasets, exceptions, plot
 from idm._config import show_config
 from idm._diffusion_map import DiffusionMap
-from idm._iterated_diffusion_map import IteratedDiffusionMap
+from idm._iterated_diffusion_map import IteratedDiffusionMap, IteratedDiffusionMapClassifier
 from idm._local_derivatives import local_derivatives
 from idm._local_geometry import local_geometry
 from idm._local_kernel_map import LocalKernelMap
@@ -21,6 +21,7 @@ __version__ = _version("iterated-diffusion-map")
 __all__ = [
     "DiffusionMap",
     "IteratedDiffusionMap",
+    "IteratedDiffusionMapClassifier",
     "LocalKernelMap",
     "__version__",
     "datasets",

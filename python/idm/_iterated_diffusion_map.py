@@ -1,13 +1,19 @@
-"""The iterated diffusion map as an estimator (Algorithm 2, sections 4.1 to 4.3)."""
+"""The iterated diffusion map as estimators (Algorithm 2, sections 4.1 to 4.3)."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
@@ -16,33 +22,40 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from idm._coordinates import RESCALINGS, MapOptions, Rescaling
-from idm._extension import batches, warn_unsupported
-from idm._feature_estimate import FeatureEstimate, estimate_feature
+from idm._extension import warn_unsupported
+from idm._feature_estimate import feature_scale, fit_estimate
 from idm._feature_map import feature_map
 from idm._iteration import Iteration, NewPoints, Settings, iterate
+from idm._landmarks import choose_landmarks, n_landmarks_of
 from idm._local_derivatives import DERIVATIVE_METHODS, DerivativeMethod
-from idm._local_geometry import TUNINGS, Tuning, tuned_geometry
+from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import FEATURE_CHANGES, MIXINGS, FeatureChange, Flow, Mixing
-from idm._neighbors import NeighborIndex, Neighbors
+from idm._neighbors import NeighborIndex
 from idm._progress import progress
 from idm._spectrum import SolverInfo
+from idm._stopping import DistanceChange, Stopping, StopReason
 from idm._threads import n_threads
-from idm._validation import as_choice, as_integer, as_real, estimator_data, estimator_points
+from idm._validation import as_choice, as_integer, as_real, estimator_data, estimator_labels, estimator_points
 from idm._warnings import Advice, warn
 from idm.exceptions import (
     CoincidentPointsError,
     ConstantFeatureWarning,
     DisconnectedGraphWarning,
     EigenpairError,
-    EigenpairWarning,
     OutlierWarning,
 )
 
 _Array: TypeAlias = NDArray[np.float64]
-StopReason: TypeAlias = Literal["no improvement", "max_iter", "callback", "coincident points", "eigenpairs"]
+_Rows: TypeAlias = NDArray[np.intp]
+_Auto: TypeAlias = Literal["auto"]
+_Self = TypeVar("_Self", bound="_IteratedMap")
 
-# One in so many rows are the neighbours that a held-out row is predicted from.
-_NEIGHBORS_SHARE = 20
+# n_neighbors="auto": a share of the landmarks, but not so few that the graph of a curve tears.
+_NEIGHBORS_SHARE, _LEAST_NEIGHBORS = 0.15, 100
+# tol="auto" for the change of distances; a change of 2 % after three iterations is one of 0.2 % in the next.
+_TOLERANCE = 0.02
+# One in so many landmarks are the neighbours that a held-out row is predicted from.
+_SCORED_SHARE = 20
 
 # Of section 4.3; the paper does not state the number of points or of neighbours.
 _PAPER_TAU = {
@@ -57,7 +70,7 @@ _PAPER_TAU = {
 
 @dataclass(frozen=True, kw_only=True)
 class IterationRecord:
-    """What an iteration came to; arrays per point are of the rows that were not held out, except `embedding`."""
+    """What an iteration came to; arrays per point are of the landmarks, except `embedding`."""
 
     iteration: int
     epsilon: float
@@ -67,87 +80,315 @@ class IterationRecord:
     density: _Array
     embedding: _Array  # (N, M'), of all rows of X
     n_coordinates: int  # M', those that matter
+    distance_change: float  # of random pairs since the iteration before, relative, but for a common factor
     validation_score: float | None  # R^2 of the feature at rows that were held out, from neighbours in the embedding
     solver: SolverInfo  # what the eigensolver did: its name, products, restarts and residuals
     seconds: float
 
 
-class _Stopping:
-    """Which iteration is kept, and when and why the iterations end."""
-
-    def __init__(self, max_iter: int, patience: int, tol: float) -> None:
-        self._max_iter, self._patience, self._tol = max_iter, patience, tol
-        self._best_score = -np.inf
-        self.last = self.kept = 0  # iterations, from 1 on
-        self.reason: StopReason | None = None
-
-    def until_stopped(self, iterations: Iterator[Iteration]) -> Iterator[Iteration]:
-        """The iterations until there is a reason to stop; an error in a later one is such a reason."""
-        try:
-            for fitted in iterations:
-                self.last += 1
-                yield fitted
-                if self.reason is not None:
-                    return
-        except CoincidentPointsError:  # points of equal features coincide: there is nothing left to do
-            if self.last == 0:
-                raise
-            self.reason = "coincident points"
-        except EigenpairError as error:
-            if self.last == 0:
-                raise
-            self.reason = "eigenpairs"
-            warn(f"iteration {self.last + 1} is left out: {error}", EigenpairWarning)
-
-    def update(self, score: float | None, called_off: bool) -> None:
-        """Take the score of the last iteration (None: later is better), and whether the user wants no more."""
-        if score is None or score > self._best_score + self._tol:
-            self.kept, self._best_score = self.last, self._best_score if score is None else score
-        if called_off:
-            self.reason = "callback"
-        elif self.last - self.kept >= self._patience:
-            self.reason = "no improvement"
-        elif self.last == self._max_iter:
-            self.reason = "max_iter"
-
-
-class IteratedDiffusionMap(
+class _IteratedMap(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
-    RegressorMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
+    """What the estimators share: everything but the kind of y."""
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        tau: float = 0.95,
+        max_iter: int = 10,
+        n_landmarks: _Auto | int | None = "auto",
+        n_neighbors: _Auto | int = "auto",
+        n_neighbors_bandwidth: _Auto | int = "auto",
+        feature_estimator: Any = None,
+        feature_scale: _Auto | float = "auto",
+        feature_change: FeatureChange = "difference",
+        bandwidth: Tuning = "d1",
+        derivative: DerivativeMethod = "affine",
+        regularization: float = 0.05,
+        mixing: Mixing = "lengths",
+        rescaling: Rescaling = "isometric",
+        diffusion_time: _Auto | float = "auto",
+        early_stopping: _Auto | bool = "auto",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 1,
+        tol: _Auto | float = "auto",
+        callback: Callable[[IterationRecord], bool | None] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.tau = tau
+        self.max_iter = max_iter
+        self.n_landmarks = n_landmarks
+        self.n_neighbors = n_neighbors
+        self.n_neighbors_bandwidth = n_neighbors_bandwidth
+        self.feature_estimator = feature_estimator
+        self.feature_scale = feature_scale
+        self.feature_change = feature_change
+        self.bandwidth = bandwidth
+        self.derivative = derivative
+        self.regularization = regularization
+        self.mixing = mixing
+        self.rescaling = rescaling
+        self.diffusion_time = diffusion_time
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.callback = callback
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self: _Self, points: _Array, features: _Array) -> _Self:
+        """Fit the map to points (N, m) and features (N, n)."""
+        n, threads = len(points), n_threads(self.n_jobs)
+        random_state = check_random_state(self.random_state)
+        train, held_out = self._split(n, random_state)
+        landmarks = train[choose_landmarks(points[train], n_landmarks_of(self.n_landmarks, len(train)), random_state)]
+        settings, stopping = self._settings(len(landmarks), landmarks), self._stopping()
+        if not np.ptp(features, axis=0).any():
+            warn(
+                "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks",
+                ConstantFeatureWarning,
+            )
+        # What places each row: an estimate that did not see its y. Derivatives are taken of the measured y.
+        estimate, placing = None, features
+        if settings.needs_features:
+            estimate = fit_estimate(self.feature_estimator, points[train], features[train], random_state, threads)
+            placing = np.empty_like(features)
+            placing[train] = estimate.left_out
+            if len(held_out):
+                placing[held_out] = estimate.at(points[held_out], threads)
+        scale = self._scale(points[landmarks], placing[landmarks], random_state)
+        carried = scale * (placing if settings.flow.change == "difference" else features)[landmarks]
+        others = np.setdiff1d(np.arange(n), landmarks)
+        new = NewPoints(points[others], scale * placing[others])
+        change = DistanceChange(points[landmarks], random_state)
+
+        iterations: list[Iteration] = []
+        records: list[IterationRecord] = []
+        with progress(self.max_iter, self.verbose) as shown:
+            start = time.perf_counter()
+            shown.stage("neighbours")
+            index = NeighborIndex(points[landmarks])
+            pool = index.nearest(None, settings.pool_size(len(index)), threads)
+            copies = index.first_copies(pool, threads)
+            for fitted in stopping.until_stopped(iterate(index, pool, carried, settings, threads, shown)):
+                embedding = np.empty((n, fitted.map.embedding.shape[1]))
+                embedding[landmarks] = fitted.map.embedding[copies]
+                if len(others):
+                    shown.stage("other rows")
+                    new.advance(fitted, threads)
+                    embedding[others] = new.coordinates
+                score = None
+                if len(held_out):
+                    score = _held_out_score(
+                        fitted.image, features[landmarks], embedding[held_out], features[held_out], threads
+                    )
+                record = _record(
+                    fitted,
+                    iteration=stopping.last,
+                    embedding=embedding,
+                    distance_change=change.update(fitted.map.embedding),
+                    validation_score=score,
+                    seconds=time.perf_counter() - start,
+                )
+                iterations.append(fitted)
+                records.append(record)
+                shown.done(record)
+                called_off = self.callback is not None and bool(self.callback(record))
+                stopping.update(score, record.distance_change, called_off)
+                start = time.perf_counter()
+        embedding = records[stopping.kept - 1].embedding
+        self._regression: Any = None if estimate is not None else _regression(embedding, features)
+        self._estimate, self._scale_, self._iterations = estimate, scale, iterations[: stopping.kept]
+        self._placing = placing[landmarks]
+        self._feature_map: tuple[_Array, float] | None = None
+        self.iterations_, self.n_iter_ = records, stopping.kept
+        self.stop_reason_: StopReason | None = stopping.reason
+        self.landmarks_ = landmarks
+        self.relevance_ = _relevance(iterations[0], scale) if estimate is None else estimate.relevance
+        self.embedding_, self._n_features_out = embedding, embedding.shape[1]
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "embedding_")
+
+    def transform(self, X: ArrayLike) -> _Array:
+        """The coordinates (rows, M') of new points, through all iterations; those of a training row are its own.
+
+        Each row's result depends on that row alone, to the bit. Rows far from all training data get an
+        `ExtrapolationWarning`; `supported` tells which they are.
+        """
+        extended, supported = self._extend(X)
+        warn_unsupported(supported)
+        return extended
+
+    def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which rows of X are near enough to the training data for `transform` to say something: (rows,)."""
+        return self._extend(X)[1]
+
+    @property
+    def feature_map_(self) -> _Array:
+        """The linear map H of section 4.2, computed when it is first read."""
+        return self._section_4_2()[0]
+
+    @property
+    def feature_map_residual_(self) -> float:
+        """What H leaves of the coordinates of y."""
+        return self._section_4_2()[1]
+
+    def _section_4_2(self) -> tuple[_Array, float]:
+        check_is_fitted(self)
+        if self._feature_map is None:
+            embedding = self.embedding_[self.landmarks_]
+            self._feature_map = feature_map(embedding, self._placing, n_threads(self.n_jobs))
+        return self._feature_map
+
+    def _extend(self, X: ArrayLike) -> tuple[_Array, NDArray[np.bool_]]:
+        check_is_fitted(self)
+        queries, threads = estimator_points(self, X, fit=False), n_threads(self.n_jobs)
+        features = None if self._estimate is None else self._scale_ * self._estimate.at(queries, threads)
+        new = NewPoints(queries, features)
+        for fitted in self._iterations:
+            new.advance(fitted, threads)
+        return new.coordinates, new.supported
+
+    def _estimated(self, X: ArrayLike) -> _Array:
+        """The features (rows, n) of new points."""
+        check_is_fitted(self)
+        if self._estimate is None:
+            predicted: _Array = self._regression.predict(self.transform(X))
+            return predicted.reshape(len(predicted), -1)
+        return self._estimate.at(estimator_points(self, X, fit=False), n_threads(self.n_jobs))
+
+    def _stopping(self) -> Stopping:
+        tol = 0.0 if self._stops_early() else _TOLERANCE
+        if isinstance(self.tol, str):
+            as_choice(self.tol, "tol", ("auto",))
+        else:
+            tol = as_real(self.tol, "tol", low=0)
+        return Stopping(
+            max_iter=as_integer(self.max_iter, "max_iter", low=1),
+            patience=as_integer(self.n_iter_no_change, "n_iter_no_change", low=1),
+            least_gain=tol,
+            least_change=tol if self.feature_change == "difference" else 0.0,
+        )
+
+    def _stops_early(self) -> bool:
+        """Whether rows are held out to decide when to stop: "auto" is yes for derivatives, which do not converge."""
+        if isinstance(self.early_stopping, str):
+            as_choice(self.early_stopping, "early_stopping", ("auto",))
+            return self.feature_change == "derivative"
+        return bool(self.early_stopping)
+
+    def _scale(self, points: _Array, features: _Array, random_state: np.random.RandomState) -> float:
+        if isinstance(self.feature_scale, str):
+            as_choice(self.feature_scale, "feature_scale", ("auto",))
+            return feature_scale(points, features, random_state)
+        return as_real(self.feature_scale, "feature_scale", low=1e-100, high=1e100)
+
+    def _settings(self, n_landmarks: int, rows: _Rows | None = None) -> Settings:
+        """The parameters of an iteration, checked; `rows` are the landmarks."""
+        diffusion_time = None
+        if isinstance(self.diffusion_time, str):
+            as_choice(self.diffusion_time, "diffusion_time", ("auto",))
+        else:
+            diffusion_time = as_real(self.diffusion_time, "diffusion_time", low=0)
+            if diffusion_time == 0 and self.rescaling != "isometric":
+                raise ValueError(
+                    f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
+                )
+        automatic = max(_LEAST_NEIGHBORS, round(_NEIGHBORS_SHARE * n_landmarks))
+        n_neighbors = min(n_landmarks, _auto_or_count(self.n_neighbors, "n_neighbors", automatic))
+        tau = as_real(self.tau, "tau", low=0, high=1)
+        remedies = {
+            CoincidentPointsError: "most rows have copies in X, or in y if tau is 1: remove them, raise n_neighbors or "
+            "lower tau",
+            OutlierWarning: "remove those points from X and y, or lower n_neighbors_bandwidth",
+            DisconnectedGraphWarning: "raise n_neighbors or n_neighbors_bandwidth, or fit the components one by one",
+            EigenpairError: "raise n_neighbors_bandwidth, or lower n_components or max_iter",
+        }
+        return Settings(
+            n_neighbors=n_neighbors,
+            flow=Flow(
+                tau=tau,
+                mixing=as_choice(self.mixing, "mixing", MIXINGS),
+                change=as_choice(self.feature_change, "feature_change", FEATURE_CHANGES),
+            ),
+            map=MapOptions(
+                n_components=as_integer(self.n_components, "n_components", low=1),
+                n_neighbors_bandwidth=_auto_or_count(
+                    self.n_neighbors_bandwidth, "n_neighbors_bandwidth", max(2, n_neighbors // 4)
+                ),
+                diffusion_time=diffusion_time,
+                rescaling=as_choice(self.rescaling, "rescaling", RESCALINGS),
+                advice=Advice(what=f"the lengths of the flow (tau={tau:g})", rows=rows, remedies=remedies),
+            ),
+            bandwidth=as_choice(self.bandwidth, "bandwidth", TUNINGS),
+            derivative=as_choice(self.derivative, "derivative", DERIVATIVE_METHODS),
+            regularization=as_real(self.regularization, "regularization", low=0),
+        )
+
+    def _split(self, n: int, random_state: np.random.RandomState) -> tuple[_Rows, _Rows]:
+        """Rows that are fitted and rows that are held out; none of these in less than ten."""
+        fraction = as_real(self.validation_fraction, "validation_fraction", low=0.001, high=0.9)
+        if not self._stops_early() or n < 10:
+            return np.arange(n), np.arange(0)
+        order = random_state.permutation(n)
+        n_held_out = min(max(2, round(fraction * n)), n - 2)
+        return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+
+
+class IteratedDiffusionMap(RegressorMixin, _IteratedMap):  # type: ignore[misc]
     """Bend the geometry of data until points with equal features are neighbours, and map new points along.
 
     Each iteration measures lengths that mix those of the data with the change of the feature, makes a diffusion map
     with them, and goes on with its coordinates: directions that the feature does not depend on shrink by
-    1 - tau. The lengths of X and y are compared as they are, so both should be in units that make them similar.
+    1 - tau. The iterations run on landmarks, with features that are estimated from all rows; every other row, of the
+    fit or new, is mapped after them with its own estimate, which never saw its own y.
 
     Parameters
     ----------
     n_components : int
-        M, the coordinates that each iteration computes; N - 1, if that is less. Those below 1e-3 of the largest are
-        dropped.
+        M, the coordinates that each iteration computes; one less than the landmarks, if that is less. Those below 1e-3
+        of the largest are dropped.
     tau : float
         The step of the flow, from 0 (nothing happens) to 1 (only the feature counts).
     max_iter : int
         The most iterations.
-    n_neighbors : int
-        k, the number of neighbours, including the point itself, chosen by the lengths of the flow out of 5 k / 3 that are nearest in
-        the coordinates; N, if that is less.
-    n_neighbors_bandwidth : int
-        The neighbours that decide on the bandwidth of the kernel, the mean of their squared lengths.
+    n_landmarks : "auto", int or None
+        Rows that carry the geometry, chosen to cover the data; all rows, if there are not more. "auto" is 2000, None
+        all rows.
+    n_neighbors : "auto" or int
+        k, the number of neighbours among the landmarks, including the point itself, chosen by the lengths of the flow
+        out of 5 k / 3 that are nearest in the coordinates. "auto" is 15 % of the landmarks, at least 100.
+    n_neighbors_bandwidth : "auto" or int
+        The neighbours that decide on the bandwidth of the kernel, the mean of their squared lengths. "auto" is a
+        quarter of `n_neighbors`.
+    feature_estimator : None or scikit-learn regressor
+        What estimates the feature of every row. None is local affine regression, with bandwidth and ridge chosen by
+        the error at left-out rows, after a linear map that shrinks what y does not depend on. A regressor is cloned,
+        and cross-fitted for the rows of the fit.
+    feature_scale : "auto" or float
+        What y is multiplied by where |dy| is put beside |dx|. "auto" gives random pairs of landmarks the same median
+        |dy| and |dx|, so that units of y do not matter; columns of y keep their relative sizes.
     feature_change : {"difference", "derivative"}
-        How the change of the feature between two points is found: from their features, or as DH dx with the estimated
-        derivative DH of the feature map, as in the paper. Differences keep the iteration stable (see
-        docs/mathematics.md); new points get an estimate of their feature by local affine regression.
+        How the change of the feature between two points is found: as the difference of their estimated features, which
+        joins level sets of several parts and converges; or as DH dx with the estimated derivative DH of the feature
+        map, as in the paper, which is local and keeps such parts separate.
     bandwidth : {"d1", "svd"}
-        How the bandwidth of local regressions is tuned (see `local_geometry`).
+        How the bandwidth of derivatives is tuned (see `local_geometry`).
     derivative : {"affine", "regression", "correlation"}
         How DH is estimated with feature_change="derivative" (see `local_derivatives`). At new points "regression" and
-        "correlation" start from an estimate of the feature there.
+        "correlation" start from the estimate of the feature there.
     regularization : float
-        gamma, the ridge of local regressions in units of the bandwidth.
+        gamma, the ridge of derivatives in units of the bandwidth.
     mixing : {"lengths", "metric"}
         (1 - tau) |dx| + tau |dy|, or the same with squares.
     rescaling : {"isometric", "global", "local"}
@@ -155,19 +396,21 @@ class IteratedDiffusionMap(
     diffusion_time : "auto" or float
         s in units of epsilon. "auto" is a quarter of the mean squared length of the k-th neighbour, so that the map is
         isometric over the neighbourhoods that the next iteration uses.
-    early_stopping : bool
-        Hold out some rows, stop when the feature is predicted no better there, and keep the best iteration. The rows
-        that are held out take no part in the fit of the iterations. False runs `max_iter` iterations on all rows.
+    early_stopping : "auto" or bool
+        Hold out some rows, stop when the feature is predicted no better there, and keep the best iteration. "auto" does
+        so for derivatives only; differences go on until distances no longer change.
     validation_fraction : float
         The share of the rows that is held out.
     n_iter_no_change : int
-        Iterations without improvement after which the fit stops.
-    tol : float
-        The least increase of the score (R^2) that counts as improvement.
+        Iterations without improvement after which the fit stops, if rows are held out.
+    tol : "auto" or float
+        If rows are held out, the least increase of the score (R^2) that counts as improvement; "auto" is 0. Else the
+        relative change of the distances of 20,000 random pairs, but for a common factor, below which the map has
+        converged; "auto" is 0.02.
     callback : callable, optional
         Called with the `IterationRecord` of each iteration; the fit stops if it returns True.
     random_state : int, RandomState or None
-        Decides which rows are held out.
+        Decides on landmarks, left-out and held-out rows.
     n_jobs : int, optional
         Threads; None follows OMP_NUM_THREADS and threadpoolctl. On one machine the result is the same to the bit for
         every number of them.
@@ -183,9 +426,14 @@ class IteratedDiffusionMap(
     iterations_ : list of IterationRecord
         All iterations that were run.
     stop_reason_ : str
-        Why there are no more: "no improvement" of the score, "max_iter", "callback" (it returned True), "coincident
-        points" (the map has collapsed to points, but for rounding errors) or "eigenpairs" (those of the next iteration
-        could not be computed, which an `EigenpairWarning` says too).
+        Why there are no more: "converged", "no improvement" of the score, "max_iter", "callback" (it returned True),
+        "coincident points" (the map has collapsed to points, but for rounding errors) or "eigenpairs" (those of the
+        next iteration could not be computed, which an `EigenpairWarning` says too).
+    landmarks_ : array of int
+        The rows of X that carry the geometry.
+    relevance_ : array of shape (m, m), or None
+        The mean of DH^T DH over the rows: its diagonal tells which columns of X the feature depends on, its leading
+        eigenvectors which directions. None with a `feature_estimator`.
     feature_map_ : array of shape (M', up to 10)
         The linear map H of section 4.2, from the coordinates (less their means) to the rescaled diffusion coordinates
         of y.
@@ -205,51 +453,6 @@ class IteratedDiffusionMap(
 
     """
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        tau: float = 0.8,
-        max_iter: int = 8,
-        n_neighbors: int = 300,
-        n_neighbors_bandwidth: int = 32,
-        feature_change: FeatureChange = "difference",
-        bandwidth: Tuning = "d1",
-        derivative: DerivativeMethod = "affine",
-        regularization: float = 0.05,
-        mixing: Mixing = "lengths",
-        rescaling: Rescaling = "isometric",
-        diffusion_time: Literal["auto"] | float = "auto",
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 1,
-        tol: float = 0.0,
-        callback: Callable[[IterationRecord], bool | None] | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.tau = tau
-        self.max_iter = max_iter
-        self.n_neighbors = n_neighbors
-        self.n_neighbors_bandwidth = n_neighbors_bandwidth
-        self.feature_change = feature_change
-        self.bandwidth = bandwidth
-        self.derivative = derivative
-        self.regularization = regularization
-        self.mixing = mixing
-        self.rescaling = rescaling
-        self.diffusion_time = diffusion_time
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.callback = callback
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     @classmethod
     def from_paper(cls, example: str) -> "IteratedDiffusionMap":
         """The settings of an example of section 4.3.
@@ -264,6 +467,10 @@ class IteratedDiffusionMap(
             250,
             tau=_PAPER_TAU[chosen],
             max_iter=4,
+            n_landmarks=None,
+            n_neighbors=300,
+            n_neighbors_bandwidth=32,
+            feature_scale=1.0,
             feature_change="derivative",
             rescaling="global",
             diffusion_time=10.0,
@@ -278,189 +485,81 @@ class IteratedDiffusionMap(
     def fit(self, X: ArrayLike, y: ArrayLike) -> "IteratedDiffusionMap":
         """Fit the map to points X (N, m) and their features y, (N,) or (N, n)."""
         points, given = estimator_data(self, X, y)
-        features = given.reshape(len(points), -1)
-        train, held_out = self._split(len(points))
-        settings, stopping, threads = self._settings(train), self._stopping(), n_threads(self.n_jobs)
-        if not np.ptp(features, axis=0).any():
-            warn(
-                "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks",
-                ConstantFeatureWarning,
-            )
-        iterations: list[Iteration] = []
-        records: list[IterationRecord] = []
-        with progress(self.max_iter, self.verbose) as shown:
-            start = time.perf_counter()
-            shown.stage("neighbours")
-            index = NeighborIndex(points[train])
-            pool = index.nearest(None, settings.pool_size(len(index)), threads)
-            copies = index.first_copies(pool, threads)
-            estimate = _feature_estimate(index, pool, features[train], settings, threads)
-            new = _new_points(index, pool.indices.shape[1], estimate, points[held_out], threads)
-            steps = iterate(index, pool, features[train], settings, threads, shown)
-            for fitted in stopping.until_stopped(steps):
-                embedding = np.empty((len(points), fitted.map.embedding.shape[1]))
-                embedding[train] = fitted.map.embedding[copies]
-                score = None
-                if new is not None:
-                    shown.stage("held-out rows")
-                    new.advance(fitted, threads)
-                    embedding[held_out] = new.coordinates
-                    score = _held_out_score(fitted.image, features[train], new.coordinates, features[held_out], threads)
-                record = _record(stopping.last, fitted, embedding, score, time.perf_counter() - start)
-                iterations.append(fitted)
-                records.append(record)
-                shown.done(record)
-                stopping.update(score, self.callback is not None and bool(self.callback(record)))
-                start = time.perf_counter()
-        embedding = records[stopping.kept - 1].embedding
-        self._regression = _regression(embedding, features)
-        self._estimate, self._iterations = estimate, iterations[: stopping.kept]
-        self._features, self._one_feature = features, given.ndim == 1
-        self._feature_map: tuple[_Array, float] | None = None
-        self.iterations_, self.n_iter_, self.stop_reason_ = records, stopping.kept, stopping.reason
-        self.embedding_, self._n_features_out = embedding, embedding.shape[1]
+        self._fit(points, given.reshape(len(points), -1))
+        self._one_feature = given.ndim == 1
         return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "embedding_")
 
     def fit_transform(self, X: ArrayLike, y: ArrayLike) -> _Array:
         """Fit the map and return the coordinates of the rows of X."""
         return self.fit(X, y).embedding_
 
-    def transform(self, X: ArrayLike) -> _Array:
-        """The coordinates (rows, M') of new points, through all iterations; those of a training row are its own.
-
-        Each row's result depends on that row alone, to the bit. Rows far from all training data get an
-        `ExtrapolationWarning`; `supported` tells which they are.
-        """
-        extended, supported = self._extend(X)
-        warn_unsupported(supported)
-        return extended
-
-    def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which rows of X are near enough to the training data for `transform` to say something: (rows,)."""
-        return self._extend(X)[1]
-
     def predict(self, X: ArrayLike) -> _Array:
-        """The features of new points, by linear regression on their coordinates.
+        """The features of new points: the estimate that places them, which for rows of the fit did not see their y.
 
-        Training rows take part with their own features, so that `score` says something of new rows only. Results agree
-        to rounding, not to the bit, however many rows are given at once.
+        With affine derivatives there is no such estimate, and it is a linear regression on the coordinates.
         """
-        predicted: _Array = self._regression_of(self.transform(X))
-        return predicted
-
-    def _regression_of(self, embedding: _Array) -> _Array:
-        predicted: _Array = self._regression.predict(embedding).reshape(len(embedding), -1)
+        predicted = self._estimated(X)
         return predicted[:, 0] if self._one_feature else predicted
 
-    @property
-    def feature_map_(self) -> _Array:
-        """The linear map H of section 4.2, computed when it is first read."""
-        return self._section_4_2()[0]
 
-    @property
-    def feature_map_residual_(self) -> float:
-        """What H leaves of the coordinates of y."""
-        return self._section_4_2()[1]
+class IteratedDiffusionMapClassifier(ClassifierMixin, _IteratedMap):  # type: ignore[misc]
+    """The iterated map of class labels: points of one class become neighbours.
 
-    def _section_4_2(self) -> tuple[_Array, float]:
-        check_is_fitted(self)
-        if self._feature_map is None:
-            self._feature_map = feature_map(self.embedding_, self._features, n_threads(self.n_jobs))
-        return self._feature_map
+    The features are one column per class, 1 for rows of that class and else 0, so that their estimate at a point is
+    the share of each class around it.
 
-    def _extend(self, X: ArrayLike) -> tuple[_Array, NDArray[np.bool_]]:
-        check_is_fitted(self)
-        queries = estimator_points(self, X, fit=False)
-        threads = n_threads(self.n_jobs)
-        first = self._iterations[0].map
-        result = np.empty((len(queries), self.embedding_.shape[1]))
-        supported = np.empty(len(queries), dtype=np.bool_)
-        for rows in batches(len(queries), len(first.index)):
-            new = _new_points(first.index, first.pool_size, self._estimate, queries[rows], threads)
-            assert new is not None
-            for fitted in self._iterations:
-                new.advance(fitted, threads)
-            result[rows], supported[rows] = new.coordinates, new.supported
-        return result, supported
+    Parameters
+    ----------
+    n_components, tau, ... :
+        As for `IteratedDiffusionMap`.
 
-    def _stopping(self) -> _Stopping:
-        return _Stopping(
-            as_integer(self.max_iter, "max_iter", low=1),
-            as_integer(self.n_iter_no_change, "n_iter_no_change", low=1),
-            as_real(self.tol, "tol", low=0),
-        )
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    embedding_, n_iter_, iterations_, stop_reason_, landmarks_, relevance_, feature_map_, n_features_in_
+        As for `IteratedDiffusionMap`.
 
-    def _settings(self, rows: NDArray[np.intp] | None = None) -> Settings:
-        """The parameters of an iteration, checked; `rows` are those that are not held out."""
-        diffusion_time = None
-        if isinstance(self.diffusion_time, str):
-            as_choice(self.diffusion_time, "diffusion_time", ("auto",))
-        else:
-            diffusion_time = as_real(self.diffusion_time, "diffusion_time", low=0)
-            if diffusion_time == 0 and self.rescaling != "isometric":
-                raise ValueError(
-                    f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
-                )
-        tau = as_real(self.tau, "tau", low=0, high=1)
-        remedies = {
-            CoincidentPointsError: "most rows have copies in X, or in y if tau is 1: remove them, raise n_neighbors or "
-            "lower tau",
-            OutlierWarning: "remove those points from X and y, or lower n_neighbors_bandwidth",
-            DisconnectedGraphWarning: "raise n_neighbors or n_neighbors_bandwidth, or fit the components one by one",
-            EigenpairError: "raise n_neighbors_bandwidth, or lower n_components or max_iter",
-        }
-        return Settings(
-            n_neighbors=as_integer(self.n_neighbors, "n_neighbors", low=2),
-            flow=Flow(
-                tau=tau,
-                mixing=as_choice(self.mixing, "mixing", MIXINGS),
-                change=as_choice(self.feature_change, "feature_change", FEATURE_CHANGES),
-            ),
-            map=MapOptions(
-                n_components=as_integer(self.n_components, "n_components", low=1),
-                n_neighbors_bandwidth=as_integer(self.n_neighbors_bandwidth, "n_neighbors_bandwidth", low=2),
-                diffusion_time=diffusion_time,
-                rescaling=as_choice(self.rescaling, "rescaling", RESCALINGS),
-                advice=Advice(what=f"the lengths of the flow (tau={tau:g})", rows=rows, remedies=remedies),
-            ),
-            bandwidth=as_choice(self.bandwidth, "bandwidth", TUNINGS),
-            derivative=as_choice(self.derivative, "derivative", DERIVATIVE_METHODS),
-            regularization=as_real(self.regularization, "regularization", low=0),
-        )
+    Examples
+    --------
+    >>> import idm
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = idm.IteratedDiffusionMapClassifier(random_state=0).fit(scale(X)[::2], y[::2])
+    >>> bool(model.score(scale(X)[1::2], y[1::2]) > 0.95)
+    True
 
-    def _split(self, n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Rows that are fitted and rows that are held out; none of these in less than ten."""
-        fraction = as_real(self.validation_fraction, "validation_fraction", low=0.001, high=0.9)
-        if not self.early_stopping or n < 10:
-            return np.arange(n), np.arange(0)
-        order = check_random_state(self.random_state).permutation(n)
-        n_held_out = min(max(2, round(fraction * n)), n - 2)
-        return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "IteratedDiffusionMapClassifier":
+        """Fit the map to points X (N, m) and their labels y (N,), of any type."""
+        points, classes, codes = estimator_labels(self, X, y)
+        self._fit(points, np.eye(len(classes))[codes])
+        self.classes_ = classes
+        return self
+
+    def fit_transform(self, X: ArrayLike, y: ArrayLike) -> _Array:
+        """Fit the map and return the coordinates of the rows of X."""
+        return self.fit(X, y).embedding_
+
+    def predict_proba(self, X: ArrayLike) -> _Array:
+        """The estimated share of each class (rows, n_classes), cut to be probabilities."""
+        shares = np.maximum(self._estimated(X), 0)
+        sums = shares.sum(axis=1, keepdims=True)
+        return np.where(sums > 0, shares / np.where(sums > 0, sums, 1), 1 / shares.shape[1])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The label with the largest share."""
+        labels: NDArray[Any] = self.classes_[np.argmax(self._estimated(X), axis=1)]
+        return labels
 
 
-def _feature_estimate(
-    index: NeighborIndex, pool: Neighbors, features: _Array, settings: Settings, threads: int
-) -> FeatureEstimate | None:
-    """The estimate of the feature at new points, if an iteration needs it."""
-    if not settings.needs_features:
-        return None
-    near = pool.first(settings.n_neighbors)
-    geometry = tuned_geometry(index.points, near, settings.bandwidth, settings.n_bandwidths, threads)
-    return estimate_feature(index.points, features, near, geometry.bandwidth, settings.regularization, threads)
-
-
-def _new_points(
-    index: NeighborIndex, pool_size: int, estimate: FeatureEstimate | None, queries: _Array, threads: int
-) -> NewPoints | None:
-    """New points with their nearest data and their estimated features; None if there are none."""
-    if len(queries) == 0:
-        return None
-    pool = index.nearest(queries, pool_size, threads)
-    features = None if estimate is None else estimate.at(queries, pool, pool.twins(), threads)
-    return NewPoints(queries, pool, features)
+def _auto_or_count(value: Any, name: str, automatic: int) -> int:
+    if isinstance(value, str):
+        as_choice(value, name, ("auto",))
+        return automatic
+    return as_integer(value, name, low=2)
 
 
 def _regression(embedding: _Array, features: _Array) -> Any:
@@ -468,27 +567,32 @@ def _regression(embedding: _Array, features: _Array) -> Any:
     return make_pipeline(StandardScaler(), RidgeCV(np.logspace(-10, 2, 13))).fit(embedding, features)
 
 
+def _relevance(first: Iteration, scale: float) -> _Array:
+    """The mean of DH^T DH over the landmarks, from the derivatives of the first iteration."""
+    assert first.map.metric is not None
+    derivatives = first.map.metric.values.reshape(-1, first.map.index.points.shape[1]) / scale
+    relevance: _Array = derivatives.T @ derivatives / len(first.map.index)
+    return relevance
+
+
 def _held_out_score(image: NeighborIndex, features: _Array, new: _Array, new_features: _Array, threads: int) -> float:
     """R^2 of features predicted as the mean of many neighbours in the embedding: what the map is for.
 
     A linear regression on all coordinates predicts as well before the irrelevant directions are gone.
     """
-    found = image.nearest(new, max(1, len(image) // _NEIGHBORS_SHARE), threads)
+    found = image.nearest(new, max(1, len(image) // _SCORED_SHARE), threads)
     return float(r2_score(new_features, features[found.indices].mean(axis=1)))
 
 
-def _record(number: int, fitted: Iteration, embedding: _Array, score: float | None, seconds: float) -> IterationRecord:
+def _record(fitted: Iteration, **figures: Any) -> IterationRecord:
     coordinates = fitted.map.coordinates
     return IterationRecord(
-        iteration=number,
         epsilon=coordinates.epsilon,
         diffusion_time=coordinates.diffusion_time,
         eigenvalues=fitted.eigenvalues,
         local_dimension=fitted.local_dimension,
         density=coordinates.density,
-        embedding=embedding,
-        n_coordinates=embedding.shape[1],
-        validation_score=score,
+        n_coordinates=fitted.map.embedding.shape[1],
         solver=coordinates.solver,
-        seconds=seconds,
+        **figures,
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from idm import _core
 from idm._coordinates import MapOptions, diffusion_coordinates
-from idm._extension import FittedMap, FlowMetric, extend
+from idm._extension import FittedMap, FlowMetric, batches, extend
 from idm._local_derivatives import DerivativeMethod
 from idm._local_geometry import Tuning, tuned_geometry
 from idm._metric import FeaturePoints, Flow, metric_neighbors
@@ -140,23 +140,30 @@ def extend_iteration(
 class NewPoints:
     """New points on their way through the iterations: `advance` them by each in turn.
 
-    `pool` are their nearest among the points that the first iteration starts from, and `features` those of the flow.
+    `features` are what the flow needs of them. Each row's result depends on that row alone, to the bit.
     """
 
-    def __init__(self, queries: _Array, pool: Neighbors, features: _Array | None) -> None:
+    def __init__(self, queries: _Array, features: _Array | None) -> None:
         self.coordinates = queries
         self.supported = np.ones(len(queries), dtype=np.bool_)
-        self._pool: Neighbors | None = pool
-        self._twins, self._features = pool.twins(), features
+        self._features = features
+        self._twins: NDArray[np.intp] | None = None  # in the data of the first iteration
 
     def advance(self, fitted: Iteration, threads: int) -> None:
         """Replace the coordinates by those after this iteration."""
-        pool = fitted.map.pool(self.coordinates, threads) if self._pool is None else self._pool
-        self.coordinates, supported = extend_iteration(
-            fitted, self.coordinates, self._features, pool, self._twins, threads
-        )
-        self.supported &= supported
-        self._pool = None
+        n, first = len(self.coordinates), self._twins is None
+        twins = np.empty((n, 1), dtype=np.intp) if self._twins is None else self._twins
+        result = np.empty((n, fitted.map.embedding.shape[1]))
+        for rows in batches(n, len(fitted.map.index)):
+            pool = fitted.map.pool(self.coordinates[rows], threads)
+            if first:
+                twins[rows] = pool.twins()
+            features = None if self._features is None else self._features[rows]
+            result[rows], supported = extend_iteration(
+                fitted, self.coordinates[rows], features, pool, twins[rows], threads
+            )
+            self.supported[rows] &= supported
+        self.coordinates, self._twins = result, twins
 
 
 def _derivatives(

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from idm._coordinates import MapOptions, diffusion_coordinates
-from idm._extension import batches, warn_unsupported
+from idm._extension import warn_unsupported
 from idm._iteration import NewPoints, Settings, fit_iteration
 from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import Flow
@@ -151,16 +151,10 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         queries = estimator_points(self, X, fit=False)
         threads = n_threads(self.n_jobs)
-        predicted = np.empty((len(queries), self._from_functions.shape[1]))
-        supported = np.empty(len(queries), dtype=np.bool_)
-        fitted = self._iteration.map
-        for rows in batches(len(queries), len(fitted.index)):
-            new = NewPoints(queries[rows], fitted.pool(queries[rows], threads), None)
-            new.advance(self._iteration, threads)
-            supported[rows] = new.supported
-            functions = new.coordinates / self._norms
-            predicted[rows] = _with_constant(functions @ self.feature_map_) @ self._from_functions
-        return predicted, supported
+        new = NewPoints(queries, None)
+        new.advance(self._iteration, threads)
+        functions = new.coordinates / self._norms
+        return _with_constant(functions @ self.feature_map_) @ self._from_functions, new.supported
 
 
 def _with_constant(functions: _Array) -> _Array:

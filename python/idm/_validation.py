@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 _Array: TypeAlias = NDArray[np.float64]
@@ -64,6 +65,19 @@ def estimator_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tupl
     if spread > _LARGEST_SPREAD:
         raise ValueError(f"y has values {spread:.3g} apart, whose squares overflow; rescale it")
     return points.copy(), features
+
+
+def estimator_labels(
+    estimator: BaseEstimator, X: ArrayLike, y: ArrayLike
+) -> tuple[_Array, NDArray[Any], NDArray[np.intp]]:
+    """The X of a classifier's fit (not the caller's own), the labels, and the number of that of each row."""
+    _check_masks(X, "X")
+    _check_masks(y, "y")
+    points, labels = validate_data(estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
+    _check_range(points, "X")
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    return points.copy(), classes, codes
 
 
 def as_features(value: ArrayLike, name: str, *, n_rows: int) -> NDArray[np.float64]:

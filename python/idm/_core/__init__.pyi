@@ -81,6 +81,17 @@ def local_derivatives(
     regularization: float,
     n_threads: int,
 ) -> tuple[_Array, _Array]: ...
+def local_estimates(
+    points: _Array,
+    values: _Array,
+    bases: _Array,
+    indices: _IndexArray,
+    distances: _Array,
+    factors: _Array,
+    gammas: _Array,
+    n_threads: int,
+) -> _Array: ...
+def farthest_points(points: _Array, n_given: int, n_landmarks: int) -> _IndexArray: ...
 def pair_distances(points: _Array, indices: _IndexArray, n_threads: int) -> _Array: ...
 def metric_neighbors(
     points: _Array,
