@@ -116,20 +116,41 @@ def affine_regression(X, Y, base, neighbors, distances, eps, gamma):
     return DH, y_mean + DH @ (base - x_mean)
 
 
-def feature_estimate(X, Y, k, queries, gamma=0.05, n_bandwidths=100):
-    """The feature at new points: the share of the d1 bandwidth that predicts left-out points best."""
-    indices, distances = nearest_neighbors(X, k)
-    eps = local_geometry(X, indices, distances, "d1", n_bandwidths)[0]
-    shares = (1.0, 0.5, 0.25, 0.125, 0.0625)
+def feature_estimate(X, Y, queries):
+    """The feature at the rows of the fit, each without its own y, and at new points: section 10, all rows left out."""
+    (n, m), A, shrink, best = X.shape, np.eye(X.shape[1]), 0.5, None
+    k = min(300, n - 1)
 
-    def left_out(share):
-        return [affine_regression(X, Y, X[i], indices[i, 1:], distances[i, 1:], share * eps[i], gamma)[1]
-                for i in range(len(X))]  # fmt: skip
+    def fits(Z, bases, indices, distances, f, g):
+        units = np.mean(distances**2, axis=1)
+        found = [affine_regression(Z, Y, base, *neighbors, f * unit, g)
+                 for base, *neighbors, unit in zip(bases, indices, distances, units, strict=True)]  # fmt: skip
+        return [np.array(part) for part in zip(*found, strict=True)]
 
-    eps = eps * min(shares, key=lambda share: np.sum((left_out(share) - Y) ** 2))
-    indices, distances = nearest_neighbors(X, k, queries)
-    return np.array([affine_regression(X, Y, q, indices[i], distances[i], eps[indices[i, 0]], gamma)[1]
-                     for i, q in enumerate(queries)])  # fmt: skip
+    for _ in range(9):
+        Z = X @ A
+        others = [array[:, 1:] for array in nearest_neighbors(Z, k + 1)]
+        errors = {}
+
+        def error(f, g, Z=Z, others=others, errors=errors):
+            errors[f, g] = np.mean(np.sum((fits(Z, Z, *others, f, g)[1] - Y) ** 2, axis=1))
+            return errors[f, g]
+
+        f, g = min(((f, g) for f in 2.0 ** np.arange(-8, 3) for g in (1e-6, 1e-3, 0.1, 1.0, 10.0)),
+                   key=lambda pair: error(*pair))  # fmt: skip
+        f = min((f, f * 2**-0.5, f * 2**0.5), key=lambda f: error(f, g))
+        gain = 1 if best is None else 1 - errors[f, g] / best[0]
+        if gain > m / n:
+            best = errors[f, g], A, f, g
+        if gain < 0.01 + m / n or errors[f, g] < 0.003**2 * Y.var(axis=0).sum():
+            break
+        DH = fits(Z, Z, *others, f, g)[0] @ A.T
+        values, V = np.linalg.eigh(np.einsum("inm,inp->mp", DH, DH))
+        A, shrink = (V * np.sqrt(values / values[-1] + shrink**2 / 5)) @ V.T, shrink / 4
+    _, A, f, g = best
+    Z, at_new = X @ A, queries @ A
+    left_out = fits(Z, Z, *[array[:, 1:] for array in nearest_neighbors(Z, k + 1)], f, g)[1]
+    return left_out, fits(Z, at_new, *nearest_neighbors(Z, min(300, n), at_new), f, g)[1]
 
 
 class Iteration:

@@ -71,6 +71,24 @@ def calls():
             },
             {},
         ),
+        "local_estimates": (
+            _core.local_estimates,
+            {
+                "points": X,
+                "values": Y,
+                "bases": queries,
+                **near,
+                "factors": np.ones((1, 2)),
+                "gammas": np.ones((1, 3)),
+                "n_threads": 2,
+            },
+            {"values": columns, "factors": columns, "gammas": columns},
+        ),
+        "farthest_points": (
+            _core.farthest_points,
+            {"points": X, "n_given": 1, "n_landmarks": N - 1},
+            {"points": both},
+        ),
         "metric_neighbors": (
             _core.metric_neighbors,
             {

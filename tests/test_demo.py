@@ -57,7 +57,7 @@ def test_the_picture_has_a_panel_per_iteration_and_marks_the_neighbors():
     from idm import plot
 
     X, _, y = idm.datasets.make_annulus(400, feature="radius", random_state=0)
-    model = idm.IteratedDiffusionMap(max_iter=2, early_stopping=False).fit(X, y)
+    model = idm.IteratedDiffusionMap(max_iter=2, tol=0.0).fit(X, y)
     figure = plot.iterations(model, X, y, point=3)
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert titles == ["data", "iteration 1", "iteration 2"]

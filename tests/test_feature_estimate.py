@@ -1,54 +1,134 @@
-"""The feature at new points."""
+"""The feature at rows of the fit, without their own y, and at new rows."""
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
 import idm
-from idm._feature_estimate import estimate_feature
+from idm._feature_estimate import adapted_estimate, feature_scale, fit_estimate
 
 
-def error(X, y, new, y_new, regularization=0.05):
-    neighbors = idm.nearest_neighbors(X, 100)
-    bandwidth = idm.local_geometry(X, neighbors=neighbors).bandwidth
-    estimate = estimate_feature(X, y, neighbors, bandwidth, regularization, 2)
-    found = idm.nearest_neighbors(X, 100, queries=new)
-    fitted = estimate.at(new, found, np.full((len(new), 1), -1), 2)
-    return np.sqrt(np.mean((fitted - y_new) ** 2)), (estimate.bandwidth / bandwidth)[0]
+def fitted(X, y, seed=0, threads=2):
+    return adapted_estimate(X, y, np.random.RandomState(seed), threads)
+
+
+def error(estimate, new, y_new):
+    return np.sqrt(np.mean((estimate.at(new, 2) - y_new) ** 2) / y_new.var())
+
+
+def feature(Z):
+    return np.sin(3 * Z[:, :1])
 
 
 def test_the_bandwidth_follows_the_noise(rng):
     X, new = rng.uniform(-2, 2, (1500, 2)), rng.uniform(-1.5, 1.5, (200, 2))
+    exact = fitted(X, feature(X))
+    noisy = fitted(X, feature(X) + 0.3 * rng.normal(size=(1500, 1)))
+    assert error(exact, new, feature(new)) < 0.003
+    assert error(noisy, new, feature(new)) < 0.07
+    assert exact.factor * np.prod(np.linalg.svd(_map(exact))[1]) < noisy.factor
 
-    def feature(Z):
-        return np.sin(3 * Z[:, :1])
 
-    exact, small = error(X, feature(X), new, feature(new))
-    noisy, large = error(X, feature(X) + 0.3 * rng.normal(size=(1500, 1)), new, feature(new))
-    assert small < large
-    assert exact < 0.02
-    assert noisy < 0.12  # the noise is averaged
+def _map(estimate):
+    return np.eye(estimate.index.points.shape[1]) if estimate.A is None else estimate.A
 
 
 def test_affine_features_are_exact(rng):
     X, new = rng.normal(size=(300, 3)), rng.normal(size=(20, 3)) * 0.5
-    y = X @ np.array([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]]) + 5
-    assert error(X, y, new, new @ np.array([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]]) + 5, 1e-9)[0] < 1e-6
+    H = np.array([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]])
+    estimate = fitted(X, X @ H + 5)
+    np.testing.assert_allclose(estimate.at(new, 2), new @ H + 5, atol=1e-4)
+    np.testing.assert_allclose(estimate.relevance, H @ H.T, atol=1e-3)
 
 
-def test_twins_get_the_feature_of_the_data(rng):
-    X, y = rng.normal(size=(200, 2)), rng.normal(size=(200, 1))
-    neighbors = idm.nearest_neighbors(X, 50)
-    estimate = estimate_feature(X, y, neighbors, idm.local_geometry(X, neighbors=neighbors).bandwidth, 0.05, 1)
-    found = idm.nearest_neighbors(X, 50, queries=X[:9].copy())
-    twins = np.arange(9).reshape(-1, 1)
-    np.testing.assert_array_equal(estimate.at(X[:9].copy(), found, twins, 1), y[:9])
-    assert not np.allclose(estimate.at(X[:9].copy(), found, np.full_like(twins, -1), 1), y[:9])
+def test_no_row_sees_its_own_value(rng):
+    X, y = rng.normal(size=(300, 2)), rng.normal(size=(300, 1))
+    before = fitted(X, y)
+    y[7] += 1e-3  # so little that the choices stay
+    after = fitted(X, y)
+    assert (after.factor, after.gamma) == (before.factor, before.gamma)
+    assert after.left_out[7] == pytest.approx(before.left_out[7], abs=1e-12)
+    assert np.abs(after.left_out - before.left_out).max() > 1e-6
+    np.testing.assert_array_equal(after.at(X, 2), after.left_out)
+
+
+def test_what_does_not_matter_is_shrunk(rng):
+    X, new = rng.uniform(-1, 1, (2000, 10)), rng.uniform(-1, 1, (300, 10))
+    estimate = fitted(X, feature(X))
+    assert error(estimate, new, feature(new)) < 0.01
+    lengths = np.linalg.norm(estimate.A, axis=1)
+    assert lengths[1:].max() < 0.05 * lengths[0]
+
+
+def test_copies_have_one_estimate(rng):
+    X = np.repeat(rng.normal(size=(100, 2)), 2, axis=0)
+    estimate = fitted(X, rng.normal(size=(200, 1)))
+    np.testing.assert_array_equal(estimate.left_out[::2], estimate.left_out[1::2])
+    np.testing.assert_array_equal(estimate.at(X, 2), estimate.left_out)
+
+
+def test_more_columns_than_neighbors(rng):
+    H = rng.normal(size=(5, 400))
+    latent, new = rng.normal(size=(500, 5)), rng.normal(size=(50, 5))
+    assert error(fitted(latent @ H, latent[:, :1].copy()), new @ H, new[:, :1]) < 0.05
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 20])
+@pytest.mark.parametrize("m", [1, 4])
+def test_few_rows(rng, n, m):
+    X, y = rng.normal(size=(n, m)), rng.normal(size=(n, 1))
+    estimate = fitted(X, y)
+    assert np.isfinite(estimate.left_out).all()
+    assert np.isfinite(estimate.at(rng.normal(size=(4, m)), 1)).all()
+
+
+def test_constant_features_and_columns(rng):
+    X = np.column_stack([rng.normal(size=(100, 2)), np.full(100, 3.0)])
+    np.testing.assert_allclose(fitted(X, np.full((100, 1), 7.0)).at(X[:5] + 0.1, 1), 7)
+    assert fitted(X, X[:, :1].copy()).relevance[2, 2] < 1e-6
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_units_do_not_matter(rng, scale):
+    X, y = rng.normal(size=(400, 3)), rng.normal(size=(400, 1)) + 1
+    new = rng.normal(size=(20, 3))
+    plain = fitted(X, y).at(new, 1)
+    np.testing.assert_allclose(fitted(scale * X, y).at(scale * new, 1), plain, rtol=1e-6)
+    np.testing.assert_allclose(fitted(X, scale * y).at(new, 1), scale * plain, rtol=1e-6)
 
 
 @pytest.mark.parametrize("n_threads", [2, 5])
-def test_every_thread_count_gives_the_same_bits(rng, n_threads):
-    X, y = rng.normal(size=(300, 3)), rng.normal(size=(300, 1))
-    neighbors = idm.nearest_neighbors(X, 40)
-    bandwidth = idm.local_geometry(X, neighbors=neighbors).bandwidth
-    one, many = (estimate_feature(X, y, neighbors, bandwidth, 0.05, n) for n in (1, n_threads))
-    np.testing.assert_array_equal(one.bandwidth, many.bandwidth)
+def test_every_thread_count_and_every_row_alone_give_the_same_bits(rng, n_threads):
+    X, y, new = rng.normal(size=(400, 6)), rng.normal(size=(400, 1)), rng.normal(size=(40, 6))
+    y += np.sin(3 * X[:, :1])
+    one, many = (fitted(X, y, threads=n) for n in (1, n_threads))
+    assert one.A is not None
+    np.testing.assert_array_equal(one.left_out, many.left_out)
+    together = one.at(new, 1)
+    np.testing.assert_array_equal(many.at(new, n_threads), together)
+    np.testing.assert_array_equal(one.at(new[3:4], 1)[0], together[3])
+
+
+def test_a_regressor_is_cross_fitted(rng):
+    X, y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2))
+    estimate = fit_estimate(Ridge(), X, y, np.random.RandomState(0), 1)
+    np.testing.assert_allclose(estimate.at(X[:9] + 0.1, 1), Ridge().fit(X, y).predict(X[:9] + 0.1))
+    np.testing.assert_array_equal(estimate.at(X, 1), estimate.left_out)
+    y[5] += 1000
+    again = fit_estimate(Ridge(), X, y, np.random.RandomState(0), 1)
+    np.testing.assert_allclose(again.left_out[5], estimate.left_out[5])
+
+
+def test_the_scale_makes_random_pairs_comparable(rng):
+    X, y = rng.normal(size=(500, 2)), 1e-4 * rng.normal(size=(500, 1))
+    scale = feature_scale(X, y, np.random.RandomState(0))
+    assert feature_scale(X, y * 1e3, np.random.RandomState(0)) == pytest.approx(scale / 1e3)
+    i, j = rng.integers(500, size=(2, 2000))
+    ratio = np.median(np.abs(scale * (y[i] - y[j]))) / np.median(np.linalg.norm(X[i] - X[j], axis=1))
+    assert ratio == pytest.approx(1, abs=0.1)
+    y[3] = 1e6  # one row does not decide
+    assert feature_scale(X, y, np.random.RandomState(0)) == pytest.approx(scale, rel=0.05)
+    assert feature_scale(X, np.ones((500, 1)), np.random.RandomState(0)) == 1
+    rare = (np.arange(500) < 5) * 1.0  # most are equal: the median is 0
+    assert 1 < feature_scale(X, rare[:, np.newaxis], np.random.RandomState(0)) < 1000
+    assert idm.IteratedDiffusionMap().feature_scale == "auto"

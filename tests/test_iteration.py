@@ -17,8 +17,9 @@ N, K = 260, 60
 
 def settings(change, mixing):
     return IteratedDiffusionMap(
-        40, tau=0.7, mixing=mixing, n_neighbors=K, feature_change=change, early_stopping=False, max_iter=2
-    )
+        40, tau=0.7, mixing=mixing, n_neighbors=K, n_neighbors_bandwidth=32, feature_change=change, feature_scale=1.0,
+        early_stopping=False, max_iter=2, tol=0.0,
+    )  # fmt: skip
 
 
 def assert_same_distances(found, expected):
@@ -34,7 +35,7 @@ def test_an_iteration_and_its_extension_agree_with_numpy(change, mixing):
     X, _, y = idm.datasets.make_torus(N, feature="theta", random_state=3)
     new, _, y_new = idm.datasets.make_torus(40, feature="theta", random_state=4)
     expected = reference.Iteration(X, y, K, 0.7, mixing, change, 40)
-    chosen, index = settings(change, mixing)._settings(), NeighborIndex(X)
+    chosen, index = settings(change, mixing)._settings(N), NeighborIndex(X)
     pool = index.nearest(None, chosen.pool_size(N), 2)
     fitted = fit_iteration(index, pool, y, chosen, 2, Progress())
     assert fitted.map.coordinates.epsilon == pytest.approx(expected.epsilon, rel=1e-12)
@@ -54,9 +55,12 @@ def test_two_iterations_with_estimated_features_agree_with_numpy(change):
     X, _, y = idm.datasets.make_annulus(N, feature="radius", random_state=5)
     new, _, _ = idm.datasets.make_annulus(40, feature="radius", random_state=6)
     model = settings(change, "lengths").fit(X, y)
-    first = reference.Iteration(X, y, K, 0.7, "lengths", change, 40)
-    second = reference.Iteration(first.embedding, y, K, 0.7, "lengths", change, 40)
+    at_rows, at_new = reference.feature_estimate(X, y, new) if change == "difference" else (y, None)
+    first = reference.Iteration(X, at_rows, K, 0.7, "lengths", change, 40)
+    second = reference.Iteration(first.embedding, at_rows, K, 0.7, "lengths", change, 40)
     assert_same_distances(model.embedding_, second.embedding)
-    y_new = reference.feature_estimate(X, y, K, new)
-    extended = second.extend(first.extend(new, y_new), y_new)
+    extended = second.extend(first.extend(new, at_new), at_new)
     assert_same_distances(np.vstack([model.embedding_, model.transform(new)]), np.vstack([second.embedding, extended]))
+    if change == "difference":
+        np.testing.assert_allclose(model.predict(new), at_new, rtol=1e-8)
+        np.testing.assert_allclose(model.predict(X), at_rows, rtol=1e-8)

@@ -77,7 +77,7 @@ def test_there_are_as_many_cases_as_numbers(rng):
 def test_remedies_name_parameters_of_the_estimator(estimator):
     remedies = {
         idm.DiffusionMap: lambda: _diffusion_map._ADVICE.remedies,
-        idm.IteratedDiffusionMap: lambda: idm.IteratedDiffusionMap()._settings().map.advice.remedies,
+        idm.IteratedDiffusionMap: lambda: idm.IteratedDiffusionMap()._settings(100).map.advice.remedies,
         idm.LocalKernelMap: lambda: _local_kernel_map._REMEDIES,
     }[estimator]()
     every = {name for cls in (idm.DiffusionMap, idm.IteratedDiffusionMap) for name in inspect.signature(cls).parameters}

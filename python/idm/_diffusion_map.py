@@ -1,15 +1,18 @@
 """The diffusion map as an estimator: steps 1 and 4 to 11 without a feature (section 2.1)."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from idm._coordinates import RESCALINGS, MapOptions, Rescaling, diffusion_coordinates
-from idm._extension import FittedMap, batches, extend, warn_unsupported
+from idm._extension import FittedMap, extend_rows, warn_unsupported
+from idm._landmarks import choose_landmarks, n_landmarks_of
 from idm._neighbors import NeighborIndex, Reach, as_neighbors, check_squares, refined
 from idm._spectrum import EIGEN_SOLVERS, EigenSolver
 from idm._threads import n_threads
@@ -72,6 +75,11 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         first, as `nearest_neighbors` returns them; or a sparse matrix of distances with k - 1 or k entries in every
         row, as scikit-learn's `kneighbors_graph(mode="distance")`. `n_neighbors` is then not used. `transform` needs
         Euclidean distances, and gives training points their own coordinates if the neighbours are exact.
+    n_landmarks : None, int or "auto"
+        Rows that carry the map, chosen to cover the data; the others are extended to, and `n_neighbors` counts
+        landmarks. None is all rows, "auto" 2000, if there are more.
+    random_state : int, RandomState or None
+        Decides on the landmarks.
     n_jobs : int, optional
         Threads; None follows OMP_NUM_THREADS and threadpoolctl. On one machine the result is the same to the bit for
         every number of them.
@@ -83,9 +91,11 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     eigenvalues_ : array of shape (M,)
         Of the Laplacian, by decreasing size, all <= 0; -inf where that of the kernel is not positive.
     eigenvectors_ : array of shape (N, M)
-        The eigenfunctions phi at the points, with mean of phi^2 / density equal to 1.
+        The eigenfunctions phi at the points (the landmarks), with mean of phi^2 / density equal to 1.
     density_ : array of shape (N,)
-        The sampling density, from the sums of the kernel.
+        The sampling density at the points (the landmarks), from the sums of the kernel.
+    landmarks_ : array of int
+        The rows of X that carry the map.
     dimension_ : float
         The dimension that the kernel sees, averaged over the points.
     epsilon_ : float
@@ -115,6 +125,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         n_neighbors_bandwidth: int = 32,
         eigen_solver: EigenSolver = "auto",
         precomputed_knn: Any = None,
+        n_landmarks: Literal["auto"] | int | None = None,
+        random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
@@ -126,35 +138,46 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.n_neighbors_bandwidth = n_neighbors_bandwidth
         self.eigen_solver = eigen_solver
         self.precomputed_knn = precomputed_knn
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: Any = None) -> "DiffusionMap":
         """Compute the coordinates of the rows of X; y is ignored."""
         points = estimator_points(self, X, fit=True)
-        n, options, threads = len(points), self._options(), n_threads(self.n_jobs)
-        k = min(as_integer(self.n_neighbors, "n_neighbors", low=2), n)
-        index, euclidean = NeighborIndex(points), True
+        n, threads = len(points), n_threads(self.n_jobs)
+        n_landmarks = n_landmarks_of(self.n_landmarks, n)
+        landmarks = choose_landmarks(points, n_landmarks, check_random_state(self.random_state))
+        options = self._options(landmarks)
+        k = min(as_integer(self.n_neighbors, "n_neighbors", low=2), n_landmarks)
+        index, euclidean = NeighborIndex(points[landmarks]), True
         if self.precomputed_knn is None:
             neighbors = index.nearest(None, k, threads)
         else:
+            if n_landmarks < n:
+                raise ValueError(
+                    f"n_landmarks={self.n_landmarks!r} needs neighbours among the landmarks; leave out precomputed_knn"
+                )
             neighbors = as_neighbors(self.precomputed_knn, "precomputed_knn", n)
             check_squares(neighbors.distances, "precomputed_knn")
             neighbors, euclidean = refined(points, neighbors, threads)
         reach, k = Reach.of(neighbors), neighbors.indices.shape[1]
         copies = index.first_copies(neighbors, threads)
         coordinates = diffusion_coordinates(neighbors, options, threads, exact=self.precomputed_knn is None)
-        embedding = coordinates.embedding[copies]
-        self._map = FittedMap(
+        fitted = FittedMap(
             index=index,
             metric=None,
             pool_size=k,
             n_neighbors=k,
             reach=reach,
             coordinates=coordinates,
-            embedding=embedding,
+            embedding=coordinates.embedding[copies],
         )
-        self._euclidean = euclidean
-        self.embedding_ = embedding
+        embedding = fitted.embedding
+        if n_landmarks < n:
+            embedding, _ = extend_rows(fitted, points, threads)
+        self._map, self._euclidean = fitted, euclidean
+        self.embedding_, self.landmarks_ = embedding, landmarks
         self.eigenvalues_ = coordinates.eigenvalues
         self.eigenvectors_ = coordinates.functions
         self.density_ = coordinates.density
@@ -163,7 +186,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._n_features_out = embedding.shape[1]
         return self
 
-    def _options(self) -> MapOptions:
+    def _options(self, landmarks: NDArray[np.intp]) -> MapOptions:
         """The parameters, checked."""
         epsilon = None
         if isinstance(self.epsilon, str):
@@ -183,7 +206,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             diffusion_time=time,
             rescaling=as_choice(self.rescaling, "rescaling", RESCALINGS),
             eigen_solver=as_choice(self.eigen_solver, "eigen_solver", EIGEN_SOLVERS),
-            advice=_ADVICE,
+            advice=replace(_ADVICE, rows=landmarks),
         )
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> NDArray[np.float64]:
@@ -213,13 +236,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 "cannot be found; use embedding_, or fit without precomputed_knn"
             )
         queries = estimator_points(self, X, fit=False)
-        threads = n_threads(self.n_jobs)
-        result = np.empty((len(queries), self.embedding_.shape[1]))
-        supported = np.empty(len(queries), dtype=np.bool_)
-        for rows in batches(len(queries), len(self._map.index)):
-            pool = self._map.pool(queries[rows], threads)
-            result[rows], supported[rows] = extend(self._map, queries[rows], None, pool, pool.twins(), threads)
-        return result, supported
+        return extend_rows(self._map, queries, n_threads(self.n_jobs))
 
     def diffusion_distances(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
         """Rescaled diffusion distances between the rows of X and of Y (or of X): for near points, geodesic ones."""

@@ -48,6 +48,12 @@ class FittedMap:
         """The nearest data of new points, which `extend` starts from."""
         return self.index.nearest(queries, self.pool_size, threads)
 
+    def near(self, nearest: Neighbors) -> NDArray[np.bool_]:
+        """Whether new points with these nearest data are nearer to the first than twice its candidates reach."""
+        reach = self.reach if self.metric is None else self.metric.pool_reach
+        near: NDArray[np.bool_] = nearest.distances[:, 0] <= 2 * reach.radii[nearest.indices[:, 0], 0]
+        return near
+
 
 def extend(
     fitted: FittedMap,
@@ -76,14 +82,22 @@ def extend(
         )
     weights = coordinates.weights.reshape(-1, 1)
     extended, support = _core.extend(*neighbors, reverse, coordinates.epsilon, weights, coordinates.extension, threads)
-    nearest = pool.indices[:, 0]
-    extended *= coordinates.scale[nearest, np.newaxis]
+    extended *= coordinates.scale[pool.indices[:, 0], np.newaxis]
     extended = np.where(twins >= 0, fitted.embedding[twins[:, 0]], extended)
     supported = support[:, 0] >= _LEAST_SUPPORT
     if metric is not None:
-        # Lengths that only count the feature are no distance from the data: nearer than the candidates reach, twice.
-        supported &= pool.distances[:, 0] <= 2 * metric.pool_reach.radii[nearest, 0]
+        supported &= fitted.near(pool)  # lengths that only count the feature are no distance from the data
     return extended, supported
+
+
+def extend_rows(fitted: FittedMap, queries: _Array, threads: int) -> tuple[_Array, NDArray[np.bool_]]:
+    """`extend` of a plain map for any number of new points."""
+    result = np.empty((len(queries), fitted.embedding.shape[1]))
+    supported = np.empty(len(queries), dtype=np.bool_)
+    for rows in batches(len(queries), len(fitted.index)):
+        pool = fitted.pool(queries[rows], threads)
+        result[rows], supported[rows] = extend(fitted, queries[rows], None, pool, pool.twins(), threads)
+    return result, supported
 
 
 def batches(n_rows: int, n_data: int) -> Iterator[slice]:

@@ -55,12 +55,15 @@ def fit_estimate(
 
 
 def feature_scale(points: _Array, features: _Array, random_state: np.random.RandomState) -> float:
-    """What makes the median |dy| of random pairs that of their |dx|; where most features are equal, the mean |dy|."""
+    """What makes the median |dy| of random pairs that of their |dx|; where most features are equal, the 99 % quantile.
+
+    Neither follows a few outliers.
+    """
     i, j = random_state.randint(len(points), size=(2, _N_PAIRS))
     dx, dy = (np.linalg.norm(values[i] - values[j], axis=1) for values in (points, features))
-    length, change = np.median(dx), np.median(dy)
-    if change < 0.01 * dy.mean():
-        change = dy.mean()
+    length, (change, large) = np.median(dx), np.quantile(dy, [0.5, 0.99])
+    if change < 0.01 * large:
+        change = large
     return float(length / change) if length > 0 and change > 0 else 1.0
 
 
@@ -91,7 +94,7 @@ class LocalAffine:
     """Local affine regression after the linear map x -> (x - centre) A, which shrinks what y does not depend on."""
 
     centre: _Array  # (m,)
-    A: _Array  # (m, m)
+    A: _Array | None  # (m, m); None: the points as they are
     index: NeighborIndex  # of the data, mapped
     values: _Array  # (N, n)
     factor: float  # bandwidth, in units of the mean squared distance of the neighbours
@@ -123,16 +126,18 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
     wide = m > k
     most = _MOST_LEFT_OUT_WIDE if wide else _MOST_LEFT_OUT
     rows = np.sort(random_state.permutation(n)[:most])
-    centre, A, shrink = points.mean(axis=0), np.eye(m), 0.5
+    centre, shrink = points.mean(axis=0), 0.5
+    A: _Array | None = None
     spread = float(np.sum(np.var(values, axis=0)))
-    best_error, best = np.inf, (A, NeighborIndex(points), 1.0, 1.0, A)
+    best_error = np.inf
     for _ in range(_MOST_ROUNDS + 1):
         index = NeighborIndex(_linear_map(points, centre, A))
         near = _others(index, rows, k, threads)
         error, factor, gamma = _tuned(index, values, rows, near, threads)
         gain = 1 - error / best_error if best_error > 0 else 0.0
-        if gain > m / n or not np.isfinite(best_error):
-            A2 = _averaged_derivatives(index, values, rows, near, factor, gamma, A, threads)
+        if not np.isfinite(best_error) or gain > m / n:
+            A2 = _averaged_derivatives(index, values, rows, near, factor, gamma, threads)
+            A2 = A2 if A is None else A @ A2 @ A.T
             best_error, best = error, (A, index, factor, gamma, A2)
         if gain < _GAIN + m / n or m == 1 or wide or error <= _GOOD_ENOUGH**2 * spread or not A2.any():
             break
@@ -156,8 +161,10 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
     )
 
 
-def _linear_map(points: _Array, centre: _Array, A: _Array) -> _Array:
+def _linear_map(points: _Array, centre: _Array, A: _Array | None) -> _Array:
     """(x - centre) A, summed in an order that does not depend on the number of rows, as a product of BLAS would."""
+    if A is None:
+        return points
     result = np.zeros((len(points), A.shape[1]))
     for column, row in enumerate(A):
         result += (points[:, column] - centre[column])[:, np.newaxis] * row
@@ -209,11 +216,10 @@ def _averaged_derivatives(
     near: Neighbors,
     factor: float,
     gamma: float,
-    A: _Array,
     threads: int,
 ) -> _Array:
-    """The mean of DH^T DH over the rows, by the columns of X."""
-    m = len(A)
+    """The mean of DH^T DH over the rows, by the columns of the points."""
+    m = index.points.shape[1]
     unit = np.mean(near.distances**2, axis=1, keepdims=True)
     bandwidth = factor * np.where(unit > 0, unit, 1.0)
     total = np.zeros((m, m))
@@ -223,7 +229,7 @@ def _averaged_derivatives(
                 index.points, values, index.points[rows[part]], None, near.indices[part], near.distances[part],
                 bandwidth[part], "affine", gamma, threads,
             )  # fmt: skip
-            by_column = derivatives.reshape(-1, m) @ A.T
+            by_column = derivatives.reshape(-1, m)
             total += by_column.T @ by_column
     return total / len(rows)
 

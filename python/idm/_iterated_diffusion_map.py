@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -86,12 +86,22 @@ class IterationRecord:
     seconds: float
 
 
+_REMEDIES: dict[type[Exception], str] = {
+    CoincidentPointsError: "most rows have copies in X, or in y if tau is 1; remove them, raise n_neighbors, lower tau",
+    OutlierWarning: "remove those points from X and y, or lower n_neighbors_bandwidth",
+    DisconnectedGraphWarning: "raise n_neighbors or n_neighbors_bandwidth, or fit the components one by one",
+    EigenpairError: "raise n_neighbors_bandwidth, or lower n_components or max_iter",
+}
+
+
 class _IteratedMap(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
     """What the estimators share: everything but the kind of y."""
+
+    _remedies: ClassVar = _REMEDIES
 
     def __init__(
         self,
@@ -265,7 +275,10 @@ class _IteratedMap(
         if self._estimate is None:
             predicted: _Array = self._regression.predict(self.transform(X))
             return predicted.reshape(len(predicted), -1)
-        return self._estimate.at(estimator_points(self, X, fit=False), n_threads(self.n_jobs))
+        queries, threads = estimator_points(self, X, fit=False), n_threads(self.n_jobs)
+        first = self._iterations[0].map
+        warn_unsupported(first.near(first.index.nearest(queries, 1, threads)))
+        return self._estimate.at(queries, threads)
 
     def _stopping(self) -> Stopping:
         tol = 0.0 if self._stops_early() else _TOLERANCE
@@ -307,13 +320,6 @@ class _IteratedMap(
         automatic = max(_LEAST_NEIGHBORS, round(_NEIGHBORS_SHARE * n_landmarks))
         n_neighbors = min(n_landmarks, _auto_or_count(self.n_neighbors, "n_neighbors", automatic))
         tau = as_real(self.tau, "tau", low=0, high=1)
-        remedies = {
-            CoincidentPointsError: "most rows have copies in X, or in y if tau is 1: remove them, raise n_neighbors or "
-            "lower tau",
-            OutlierWarning: "remove those points from X and y, or lower n_neighbors_bandwidth",
-            DisconnectedGraphWarning: "raise n_neighbors or n_neighbors_bandwidth, or fit the components one by one",
-            EigenpairError: "raise n_neighbors_bandwidth, or lower n_components or max_iter",
-        }
         return Settings(
             n_neighbors=n_neighbors,
             flow=Flow(
@@ -328,7 +334,7 @@ class _IteratedMap(
                 ),
                 diffusion_time=diffusion_time,
                 rescaling=as_choice(self.rescaling, "rescaling", RESCALINGS),
-                advice=Advice(what=f"the lengths of the flow (tau={tau:g})", rows=rows, remedies=remedies),
+                advice=Advice(what=f"the lengths of the flow (tau={tau:g})", rows=rows, remedies=self._remedies),
             ),
             bandwidth=as_choice(self.bandwidth, "bandwidth", TUNINGS),
             derivative=as_choice(self.derivative, "derivative", DERIVATIVE_METHODS),
@@ -532,6 +538,9 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, _IteratedMap):  # type: ig
 
     """
 
+    # A graph that falls apart into its classes is what one wants.
+    _remedies: ClassVar = {c: text for c, text in _REMEDIES.items() if c is not DisconnectedGraphWarning}
+
     def fit(self, X: ArrayLike, y: ArrayLike) -> "IteratedDiffusionMapClassifier":
         """Fit the map to points X (N, m) and their labels y (N,), of any type."""
         points, classes, codes = estimator_labels(self, X, y)
@@ -551,7 +560,8 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, _IteratedMap):  # type: ig
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The label with the largest share."""
-        labels: NDArray[Any] = self.classes_[np.argmax(self._estimated(X), axis=1)]
+        largest = np.argmax(self._estimated(X), axis=1)
+        labels: NDArray[Any] = self.classes_[largest]
         return labels
 
 

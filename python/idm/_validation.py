@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from idm.exceptions import CoincidentPointsError
+
 _Array: TypeAlias = NDArray[np.float64]
 _Choice = TypeVar("_Choice", bound=str)
 
@@ -64,6 +66,7 @@ def estimator_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tupl
     spread = np.ptp(features, axis=0).max()
     if spread > _LARGEST_SPREAD:
         raise ValueError(f"y has values {spread:.3g} apart, whose squares overflow; rescale it")
+    _check_apart(points)
     return points.copy(), features
 
 
@@ -75,6 +78,7 @@ def estimator_labels(
     _check_masks(y, "y")
     points, labels = validate_data(estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
     _check_range(points, "X")
+    _check_apart(points)
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     return points.copy(), classes, codes
@@ -165,6 +169,13 @@ def as_float(value: ArrayLike, name: str) -> NDArray[np.float64]:
 def _check_masks(value: ArrayLike, name: str) -> None:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise ValueError(f"{name} has masked values; drop those rows or fill them with {name}.filled(...)")
+
+
+def _check_apart(points: _Array) -> None:
+    if not np.ptp(points, axis=0).max() > np.sqrt(SMALLEST_BANDWIDTH):
+        raise CoincidentPointsError(
+            "X has no two points apart (by 1e-145 or more); pass rows that differ, or rescale X"
+        )
 
 
 def _check_range(array: NDArray[np.float64], name: str) -> None:
