@@ -123,11 +123,14 @@ def steps_along(embedding, y, n_bins=60, outer=3):
     ("example", "least"), [("annulus-radius", 0.85), ("torus-theta", 0.91), ("sphere-x", 0.88), ("sphere-twist", 0.68)]
 )
 def test_noise_in_the_feature_is_averaged(example, least):
-    X, _, y = EXAMPLES[example](2000, 0)
-    new, _, y_new = EXAMPLES[example](500, 1000)
-    noisy = y + 0.3 * y.std() * np.random.default_rng(0).normal(size=y.shape)
-    model = IteratedDiffusionMap(random_state=0).fit(X, noisy)
-    assert recall(model.embedding_, y, model.transform(new), y_new) > least
+    recalls = []
+    for seed in range(3):
+        X, _, y = EXAMPLES[example](2000, seed)
+        new, _, y_new = EXAMPLES[example](500, seed + 1000)
+        noisy = y + 0.3 * y.std() * np.random.default_rng(seed).normal(size=y.shape)
+        model = IteratedDiffusionMap(random_state=seed).fit(X, noisy)
+        recalls.append(recall(model.embedding_, y, model.transform(new), y_new))
+    assert np.mean(recalls) > least
 
 
 @pytest.mark.large
@@ -564,19 +567,23 @@ def test_a_feature_of_two_values_ends_in_points_of_one_value_each(rng):
     X = rng.normal(size=(200, 2))
     y = (X[:, 0] > 0) * 5.0
     with pytest.warns(DisconnectedGraphWarning):
-        model = IteratedDiffusionMap(max_iter=20, tol=0.0, n_neighbors=50, feature_estimator=VALUES).fit(X, y)
+        model = IteratedDiffusionMap(
+            max_iter=20, tol=0.0, n_neighbors=50, feature_estimator=VALUES, random_state=0
+        ).fit(X, y)
     values_at_places(model.embedding_, model.predict(X))
     new = rng.normal(size=(100, 2)) + 1.0
     assert np.isfinite(model.transform(new)).all()
 
 
 @pytest.mark.filterwarnings("ignore::idm.exceptions.DisconnectedGraphWarning")
-@pytest.mark.parametrize("tau", [0.3, 0.8])
+@pytest.mark.parametrize("tau", [0.8, 0.95])
 def test_a_collapse_ends_the_iterations_and_loses_none(tau):
     # A collapse: neighbours are nearer than 1e-8 of the spread. Before, there are few places, of one value of y each.
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200) * 5.0
-    model = IteratedDiffusionMap(tau=tau, max_iter=20, tol=0.0, n_neighbors=50, feature_estimator=VALUES).fit(X, y)
+    model = IteratedDiffusionMap(
+        tau=tau, max_iter=20, tol=0.0, n_neighbors=50, feature_estimator=VALUES, random_state=0
+    ).fit(X, y)
     assert model.stop_reason_ == "coincident points"
     assert model.n_iter_ == len(model.iterations_) < 20
     values_at_places(model.embedding_, model.predict(X))

@@ -37,20 +37,20 @@ def demo(example: str, n_samples: int, seed: int, path: str | None) -> None:
     X, _, y = EXAMPLES[example](n_samples, seed)
     rows = np.random.default_rng(seed).permutation(n_samples)[:500]
     print(f"{example}: {n_samples} points of R^{X.shape[1]}, {y.shape[1]} feature(s)")
-    print(f"{'iteration':>9}{'seconds':>9}{'epsilon':>10}{'coordinates':>13}{'score':>8}{'recall':>8}")
+    print(f"{'iteration':>9}{'seconds':>9}{'epsilon':>10}{'coordinates':>13}{'change':>8}{'recall':>8}")
     print(f"{'data':>9}{'':>9}{'':>10}{X.shape[1]:>13}{'':>8}{recall(X, y, rows):>8.2f}")
 
     def tell(record: IterationRecord) -> None:
-        score = "" if record.validation_score is None else f"{record.validation_score:.4f}"
         print(
-            f"{record.iteration:>9}{record.seconds:>9.2f}{record.epsilon:>10.2g}{record.n_coordinates:>13}{score:>8}"
-            f"{recall(record.embedding, y, rows):>8.2f}",
+            f"{record.iteration:>9}{record.seconds:>9.2f}{record.epsilon:>10.2g}{record.n_coordinates:>13}"
+            f"{record.distance_change:>8.3f}{recall(record.embedding, y, rows):>8.2f}",
             flush=True,
         )
 
     start = time.perf_counter()
     model = IteratedDiffusionMap(random_state=seed, callback=tell).fit(X, y)
-    print(f"kept iteration {model.n_iter_}; {time.perf_counter() - start:.1f} s with the figures of this table")
+    seconds = time.perf_counter() - start
+    print(f"kept iteration {model.n_iter_} ({model.stop_reason_}); {seconds:.1f} s with the figures of this table")
     if path is not None:
         from idm import plot
 

@@ -61,4 +61,6 @@ def progress(n_iterations: int, verbose: int) -> Iterator[Progress]:
 
 def _summary(record: Any) -> str:
     score = "" if record.validation_score is None else f", score {record.validation_score:.4f}"
-    return f"epsilon {record.epsilon:.3g}, {record.n_coordinates} coordinates{score}"
+    return (
+        f"epsilon {record.epsilon:.3g}, {record.n_coordinates} coordinates, change {record.distance_change:.3f}{score}"
+    )
