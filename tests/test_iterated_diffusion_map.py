@@ -576,7 +576,7 @@ def test_a_feature_of_two_values_ends_in_points_of_one_value_each(rng):
 
 
 @pytest.mark.filterwarnings("ignore::idm.exceptions.DisconnectedGraphWarning")
-@pytest.mark.parametrize("tau", [0.8, 0.95])
+@pytest.mark.parametrize("tau", [0.95, 0.98])
 def test_a_collapse_ends_the_iterations_and_loses_none(tau):
     # A collapse: neighbours are nearer than 1e-8 of the spread. Before, there are few places, of one value of y each.
     rng = np.random.default_rng(3)

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from idm._coordinates import RESCALINGS, MapOptions, Rescaling
 from idm._extension import warn_unsupported
-from idm._feature_estimate import feature_scale, fit_estimate
+from idm._feature_estimate import FeatureEstimate, feature_scale, fit_estimate
 from idm._feature_map import feature_map
 from idm._iteration import Iteration, NewPoints, Settings, iterate
 from idm._landmarks import choose_landmarks, n_landmarks_of
@@ -84,6 +84,20 @@ class IterationRecord:
     validation_score: float | None  # R^2 of the feature at rows that were held out, from neighbours in the embedding
     solver: SolverInfo  # what the eigensolver did: its name, products, restarts and residuals
     seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FitRows:
+    """The rows of a fit, by their numbers, and what places them."""
+
+    points: _Array  # (N, m)
+    features: _Array  # (N, n), measured
+    held_out: _Rows
+    landmarks: _Rows
+    settings: Settings
+    estimate: FeatureEstimate | None  # None: affine derivatives need none
+    placing: _Array  # (N, n), estimated features, or measured ones if there is no estimate
+    scale: float  # what they are multiplied by
 
 
 _REMEDIES: dict[type[Exception], str] = {
@@ -156,17 +170,35 @@ class _IteratedMap(
 
     def _fit(self: _Self, points: _Array, features: _Array) -> _Self:
         """Fit the map to points (N, m) and features (N, n)."""
-        n, threads = len(points), n_threads(self.n_jobs)
-        random_state = check_random_state(self.random_state)
-        train, held_out = self._split(n, random_state)
-        landmarks = train[choose_landmarks(points[train], n_landmarks_of(self.n_landmarks, len(train)), random_state)]
-        settings, stopping = self._settings(len(landmarks), landmarks), self._stopping()
+        threads, random_state = n_threads(self.n_jobs), check_random_state(self.random_state)
+        stopping = self._stopping()
         if not np.ptp(features, axis=0).any():
             warn(
                 "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks",
                 ConstantFeatureWarning,
             )
-        # What places each row: an estimate that did not see its y. Derivatives are taken of the measured y.
+        rows = self._rows(points, features, random_state, threads)
+        iterations, records = self._iterate(rows, stopping, random_state, threads)
+        embedding = records[stopping.kept - 1].embedding
+        regression = None if rows.estimate is not None else _regression(embedding, features)
+        # From here on nothing can fail: the model is the old one or the new one.
+        self._regression: Any = regression
+        self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, iterations[: stopping.kept]
+        self._placing = rows.placing[rows.landmarks]
+        self._feature_map: tuple[_Array, float] | None = None
+        self.iterations_, self.n_iter_ = records, stopping.kept
+        self.stop_reason_: StopReason | None = stopping.reason
+        self.landmarks_ = rows.landmarks
+        self.relevance_ = rows.estimate.relevance if rows.estimate else _relevance(iterations[0], rows.scale)
+        self.embedding_, self._n_features_out = embedding, embedding.shape[1]
+        return self
+
+    def _rows(self, points: _Array, features: _Array, random_state: np.random.RandomState, threads: int) -> _FitRows:
+        """Which rows carry the geometry, and the feature that places each: an estimate that did not see its y."""
+        train, held_out = self._split(len(points), random_state)
+        n_landmarks = n_landmarks_of(self.n_landmarks, len(train))
+        landmarks = train[choose_landmarks(points[train], n_landmarks, random_state)]
+        settings = self._settings(n_landmarks, landmarks)
         estimate, placing = None, features
         if settings.needs_features:
             estimate = fit_estimate(self.feature_estimator, points[train], features[train], random_state, threads)
@@ -174,18 +206,33 @@ class _IteratedMap(
             placing[train] = estimate.left_out
             if len(held_out):
                 placing[held_out] = estimate.at(points[held_out], threads)
-        scale = self._scale(points[landmarks], placing[landmarks], random_state)
-        carried = scale * (placing if settings.flow.change == "difference" else features)[landmarks]
-        others = np.setdiff1d(np.arange(n), landmarks)
-        new = NewPoints(points[others], scale * placing[others])
-        change = DistanceChange(points[landmarks], random_state)
+        return _FitRows(
+            points=points,
+            features=features,
+            held_out=held_out,
+            landmarks=landmarks,
+            settings=settings,
+            estimate=estimate,
+            placing=placing,
+            scale=self._scale(points[landmarks], placing[landmarks], random_state),
+        )
 
+    def _iterate(
+        self, rows: _FitRows, stopping: Stopping, random_state: np.random.RandomState, threads: int
+    ) -> tuple[list[Iteration], list[IterationRecord]]:
+        """Algorithm 2 on the landmarks; all other rows are mapped along."""
+        n, landmarks, settings = len(rows.points), rows.landmarks, rows.settings
+        others = np.setdiff1d(np.arange(n), landmarks)
+        new = NewPoints(rows.points[others], rows.scale * rows.placing[others])
+        change = DistanceChange(rows.points[landmarks], random_state)
+        # Derivatives are taken of the measured features.
+        carried = rows.scale * (rows.placing if settings.flow.change == "difference" else rows.features)[landmarks]
         iterations: list[Iteration] = []
         records: list[IterationRecord] = []
         with progress(self.max_iter, self.verbose) as shown:
             start = time.perf_counter()
             shown.stage("neighbours")
-            index = NeighborIndex(points[landmarks])
+            index = NeighborIndex(rows.points[landmarks])
             pool = index.nearest(None, settings.pool_size(len(index)), threads)
             copies = index.first_copies(pool, threads)
             for fitted in stopping.until_stopped(iterate(index, pool, carried, settings, threads, shown)):
@@ -195,36 +242,21 @@ class _IteratedMap(
                     shown.stage("other rows")
                     new.advance(fitted, threads)
                     embedding[others] = new.coordinates
-                score = None
-                if len(held_out):
-                    score = _held_out_score(
-                        fitted.image, features[landmarks], embedding[held_out], features[held_out], threads
-                    )
                 record = _record(
                     fitted,
                     iteration=stopping.last,
                     embedding=embedding,
                     distance_change=change.update(fitted.map.embedding),
-                    validation_score=score,
+                    validation_score=_held_out_score(rows, fitted.image, embedding, threads),
                     seconds=time.perf_counter() - start,
                 )
                 iterations.append(fitted)
                 records.append(record)
                 shown.done(record)
                 called_off = self.callback is not None and bool(self.callback(record))
-                stopping.update(score, record.distance_change, called_off)
+                stopping.update(record.validation_score, record.distance_change, called_off)
                 start = time.perf_counter()
-        embedding = records[stopping.kept - 1].embedding
-        self._regression: Any = None if estimate is not None else _regression(embedding, features)
-        self._estimate, self._scale_, self._iterations = estimate, scale, iterations[: stopping.kept]
-        self._placing = placing[landmarks]
-        self._feature_map: tuple[_Array, float] | None = None
-        self.iterations_, self.n_iter_ = records, stopping.kept
-        self.stop_reason_: StopReason | None = stopping.reason
-        self.landmarks_ = landmarks
-        self.relevance_ = _relevance(iterations[0], scale) if estimate is None else estimate.relevance
-        self.embedding_, self._n_features_out = embedding, embedding.shape[1]
-        return self
+        return iterations, records
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "embedding_")
@@ -585,13 +617,16 @@ def _relevance(first: Iteration, scale: float) -> _Array:
     return relevance
 
 
-def _held_out_score(image: NeighborIndex, features: _Array, new: _Array, new_features: _Array, threads: int) -> float:
+def _held_out_score(rows: _FitRows, image: NeighborIndex, embedding: _Array, threads: int) -> float | None:
     """R^2 of features predicted as the mean of many neighbours in the embedding: what the map is for.
 
     A linear regression on all coordinates predicts as well before the irrelevant directions are gone.
     """
-    found = image.nearest(new, max(1, len(image) // _SCORED_SHARE), threads)
-    return float(r2_score(new_features, features[found.indices].mean(axis=1)))
+    if len(rows.held_out) == 0:
+        return None
+    found = image.nearest(embedding[rows.held_out], max(1, len(image) // _SCORED_SHARE), threads)
+    predicted = rows.features[rows.landmarks][found.indices].mean(axis=1)
+    return float(r2_score(rows.features[rows.held_out], predicted))
 
 
 def _record(fitted: Iteration, **figures: Any) -> IterationRecord:
