@@ -9,12 +9,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import idm
 from idm import IteratedDiffusionMapClassifier
+from idm.exceptions import UnpredictableFeatureWarning
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore::idm.exceptions.ConstantFeatureWarning")
 @pytest.mark.filterwarnings("ignore::idm.exceptions.ExtrapolationWarning")
 @pytest.mark.filterwarnings("ignore::idm.exceptions.OutlierWarning")
+@pytest.mark.filterwarnings("ignore::idm.exceptions.UnpredictableFeatureWarning")
 @parametrize_with_checks([IteratedDiffusionMapClassifier(max_iter=3)])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
@@ -50,7 +52,8 @@ def test_rows_of_one_class_are_neighbors(wine):
 
 def test_two_classes_at_random_are_not_found(rng):
     X, y = rng.normal(size=(600, 3)), rng.integers(0, 2, 600)
-    model = IteratedDiffusionMapClassifier(random_state=0).fit(X, y)
+    with pytest.warns(UnpredictableFeatureWarning):
+        model = IteratedDiffusionMapClassifier(random_state=0).fit(X, y)
     assert model.score(X, y) < 0.6  # no row knows its own label
 
 

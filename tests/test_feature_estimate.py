@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
+from sklearn.svm import SVR
 
 import idm
 from idm._feature_estimate import adapted_estimate, feature_scale, fit_estimate
+from idm.exceptions import UnpredictableFeatureWarning
 
 
 def fitted(X, y, seed=0, threads=2):
@@ -60,11 +62,15 @@ def test_what_does_not_matter_is_shrunk(rng):
     assert lengths[1:].max() < 0.05 * lengths[0]
 
 
-def test_copies_have_one_estimate(rng):
-    X = np.repeat(rng.normal(size=(100, 2)), 2, axis=0)
-    estimate = fitted(X, rng.normal(size=(200, 1)))
-    np.testing.assert_array_equal(estimate.left_out[::2], estimate.left_out[1::2])
-    np.testing.assert_array_equal(estimate.at(X, 2), estimate.left_out)
+@pytest.mark.parametrize("estimator", [None, Ridge()])
+def test_copies_are_left_out_together(rng, estimator):
+    X, noise = np.repeat(rng.normal(size=(300, 2)), 2, axis=0), np.repeat(rng.normal(size=(300, 1)), 2, axis=0)
+    with pytest.warns(UnpredictableFeatureWarning):
+        fit_estimate(estimator, X, noise, np.random.RandomState(0), 2)  # else they tell each other's value
+    values = X[:, :1] + noise
+    estimate, left_out = fit_estimate(estimator, X, values, np.random.RandomState(0), 2)
+    np.testing.assert_array_equal(left_out[::2], left_out[1::2])
+    np.testing.assert_array_equal(estimate.at(X, 2), left_out)
 
 
 def test_more_columns_than_neighbors(rng):
@@ -88,7 +94,7 @@ def test_constant_features_and_columns(rng):
     assert fitted(X, X[:, :1].copy()).relevance[2, 2] < 1e-6
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1e3])
+@pytest.mark.parametrize("scale", [1e-100, 1e-3, 1e3, 1e100])
 def test_units_do_not_matter(rng, scale):
     X, y = rng.normal(size=(400, 3)), rng.normal(size=(400, 1)) + 1
     new = rng.normal(size=(20, 3))
@@ -110,13 +116,22 @@ def test_every_thread_count_and_every_row_alone_give_the_same_bits(rng, n_thread
 
 
 def test_a_regressor_is_cross_fitted(rng):
-    X, y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2))
-    estimate = fit_estimate(Ridge(), X, y, np.random.RandomState(0), 1)
+    X = rng.normal(size=(100, 2))
+    y = X + 0.1 * rng.normal(size=(100, 2))
+    estimate, _ = fit_estimate(Ridge(), X, y, np.random.RandomState(0), 1)
     np.testing.assert_allclose(estimate.at(X[:9] + 0.1, 1), Ridge().fit(X, y).predict(X[:9] + 0.1))
     np.testing.assert_array_equal(estimate.at(X, 1), estimate.left_out)
-    y[5] += 1000
-    again = fit_estimate(Ridge(), X, y, np.random.RandomState(0), 1)
+    y[5] += 1
+    again, _ = fit_estimate(Ridge(), X, y, np.random.RandomState(0), 1)
     np.testing.assert_allclose(again.left_out[5], estimate.left_out[5])
+
+
+def test_a_regressor_of_one_column_is_used_for_each(rng):
+    X = rng.normal(size=(100, 2))
+    y = X + 0.1 * rng.normal(size=(100, 2))
+    estimate, _ = fit_estimate(SVR(), X, y, np.random.RandomState(0), 1)
+    expected = np.column_stack([SVR().fit(X, column).predict(X[:9] + 0.1) for column in y.T])
+    np.testing.assert_allclose(estimate.at(X[:9] + 0.1, 1), expected)
 
 
 def test_the_scale_makes_random_pairs_comparable(rng):

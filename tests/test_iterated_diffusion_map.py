@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -26,12 +27,15 @@ from idm.exceptions import (
     EigenpairWarning,
     ExtrapolationWarning,
     OutlierWarning,
+    UnpredictableFeatureWarning,
 )
 
 
 def quiet(test):
     """Doubtful results are expected of tiny or repeated data."""
-    for name in ("DisconnectedGraph", "Spectrum", "Extrapolation", "Outlier", "DegenerateNeighborhood"):
+    for name in (
+        "DisconnectedGraph", "Spectrum", "Extrapolation", "Outlier", "DegenerateNeighborhood", "UnpredictableFeature"
+    ):  # fmt: skip
         test = pytest.mark.filterwarnings(f"ignore::idm.exceptions.{name}Warning")(test)
     return test
 
@@ -242,14 +246,25 @@ def _train_rows(model, X):
     return idm.nearest_neighbors(X, 1, queries=points).indices[:, 0]
 
 
+@pytest.mark.parametrize("seed", range(6))
+@quiet
+def test_no_row_finds_its_own_noise_in_the_embedding(seed):
+    # A mean without one's own value is that value, upside down.
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
+    embedding = IteratedDiffusionMap(random_state=0).fit(X, y).embedding_[:, :3]
+    assert LinearRegression().fit(embedding, y).score(embedding, y) < 0.1
+
+
 @quiet
 def test_unrelated_features_are_not_found(rng):
     # No row may know its own y: neither those that are held out, nor those of the fit.
     X, y = rng.normal(size=(1000, 3)), rng.normal(size=1000)
     model = IteratedDiffusionMap(random_state=0, n_iter_no_change=3, early_stopping=True).fit(X, y)
     assert max(record.validation_score for record in model.iterations_) < 0.1
-    model = IteratedDiffusionMap(random_state=0).fit(X, y)
-    assert model.score(X, y) < 0.05
+    with pytest.warns(UnpredictableFeatureWarning, match=r"no better than the mean \(R\^2 = -0.0"):
+        model = IteratedDiffusionMap(random_state=0).fit(X, y)
+    assert model.score(X, y) <= 0
     assert KNeighborsRegressor(20).fit(model.embedding_[::2], y[::2]).score(model.embedding_[1::2], y[1::2]) < 0.1
 
 
@@ -283,6 +298,15 @@ def test_an_eigensolver_that_gives_up_later_is_told_and_at_first_fails(monkeypat
     assert (model.stop_reason_, model.n_iter_, len(model.iterations_)) == ("eigenpairs", 2, 2)
     with pytest.raises(EigenpairError, match="only 7 of 100"):
         IteratedDiffusionMap(tol=0.0).fit(X, y)
+
+
+@quiet
+def test_a_graph_of_classes_keeps_its_size(rng):
+    X = rng.normal(size=(500, 3))
+    model = IteratedDiffusionMap(random_state=0).fit(X, (X[:, 0] > 0) * 1.0)
+    sizes = [np.ptp(record.embedding, axis=0).max() for record in model.iterations_]
+    assert min(sizes) > 0.1 * np.ptp(X)
+    assert max(sizes) < 10 * np.ptp(X)
 
 
 def test_every_iteration_says_what_the_eigensolver_did():
@@ -463,6 +487,8 @@ def test_every_parameter_works_and_matters(changes):
         ("tol", -1.0, "tol must be finite"),
         ("tol", "other", "tol must be one of 'auto', got 'other'"),
         ("early_stopping", "other", "early_stopping must be one of 'auto'"),
+        ("early_stopping", 3.7, "early_stopping must be True, False or 'auto', got 3.7"),
+        ("callback", 3, "callback must be a function"),
         ("n_landmarks", 1, "n_landmarks must be at least 2"),
         ("n_landmarks", "other", "n_landmarks must be one of 'auto'"),
         ("n_neighbors", "other", "n_neighbors must be one of 'auto'"),
@@ -473,7 +499,7 @@ def test_every_parameter_works_and_matters(changes):
 )
 def test_wrong_parameters(name, value, words):
     X, _, y = EXAMPLES["annulus-radius"](50, 0)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((TypeError, ValueError), match=words):
         IteratedDiffusionMap(**{name: value}).fit(X, y)
 
 
@@ -620,6 +646,9 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     with pytest.raises(KeyboardInterrupt):
         model.set_params(callback=fail).fit(X[::-1] * 3, y[::-1] * 3)
     np.testing.assert_array_equal(model.transform(X[:5]), before)
+    with pytest.raises(ValueError, match="tau"):
+        model.set_params(callback=None, tau=2.0).fit(X[:, :1], y)
+    np.testing.assert_array_equal(model.transform(X[:5]), before)  # two columns, as before
     unfitted = IteratedDiffusionMap(tau=2.0)
     with pytest.raises(ValueError, match="tau"):
         unfitted.fit(X, y)

@@ -38,7 +38,7 @@ class Estimates {
 
     void start(ConstMatrixView points, ConstMatrixView values, const double* base, const Index* indices,
                const double* distances) {
-        unit_ = distances[k_ - 1] > 0 ? distances[k_ - 1] : 1;
+        unit_ = distances[k_ - 1] > 1e-290 ? distances[k_ - 1] : 1;  // whose inverse is finite
         for (Index j = 0; j < k_; ++j) scaled_[j] = distances[j] / unit_;
         weights_.start(scaled_.data());
         mean_square_ = std::max(weights_.squared().mean(), 1e-12);

@@ -37,6 +37,7 @@ class MapOptions:
     diffusion_time: float | None = None  # in units of epsilon; None: by the last neighbour
     rescaling: Rescaling = "isometric"
     eigen_solver: EigenSolver = "auto"
+    spread: float | None = None  # of the points: what a graph that falls apart is scaled to, instead of near pairs
     advice: Advice = SILENT
 
 
@@ -129,6 +130,9 @@ def diffusion_coordinates(neighbors: Neighbors, options: MapOptions, threads: in
         density=density,
         solver=pairs.info,
     )
+    if isometric and options.spread is not None and xi[0] == 1:
+        # Distances between parts of a graph mean nothing, and those within may vanish: keep the size.
+        return replace(unscaled, scale=np.full(n, options.spread / float(np.ptp(unscaled.embedding, axis=0).max())))
     if isometric:
         return replace(unscaled, scale=np.full(n, _isometric_scale(unscaled.embedding, near, threads)))
     power = dimension / 4 + 0.5

@@ -16,7 +16,7 @@ from idm._landmarks import choose_landmarks, n_landmarks_of
 from idm._neighbors import NeighborIndex, Reach, as_neighbors, check_squares, refined
 from idm._spectrum import EIGEN_SOLVERS, EigenSolver
 from idm._threads import n_threads
-from idm._validation import as_bandwidths, as_choice, as_integer, as_real, estimator_points
+from idm._validation import all_or_nothing, as_bandwidths, as_choice, as_integer, as_real, estimator_points
 from idm._warnings import Advice
 from idm.exceptions import (
     CoincidentPointsError,
@@ -144,7 +144,10 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def fit(self, X: ArrayLike, y: Any = None) -> "DiffusionMap":
         """Compute the coordinates of the rows of X; y is ignored."""
-        points = estimator_points(self, X, fit=True)
+        with all_or_nothing(self):
+            return self._fit(estimator_points(self, X, fit=True))
+
+    def _fit(self, points: NDArray[np.float64]) -> "DiffusionMap":
         n, threads = len(points), n_threads(self.n_jobs)
         n_landmarks = n_landmarks_of(self.n_landmarks, n)
         landmarks = choose_landmarks(points, n_landmarks, check_random_state(self.random_state))

@@ -8,11 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.utils import get_tags
 
 from idm import _core
 from idm._extension import batches
 from idm._neighbors import NeighborIndex, Neighbors
 from idm._threads import one_blas_thread
+from idm._warnings import warn
+from idm.exceptions import UnpredictableFeatureWarning
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -20,8 +24,8 @@ _N_NEIGHBORS = 300
 # Bandwidths, in units of the mean squared distance of the neighbours, and ridges, in units of the bandwidth.
 _FACTORS = 2.0 ** np.arange(-8, 3)
 _GAMMAS = np.array([1e-6, 1e-3, 1e-1, 1.0, 10.0])
-# Rows that are left out to choose among them: fewer where there are more columns than neighbours, and each costs more.
-_MOST_LEFT_OUT, _MOST_LEFT_OUT_WIDE = 2000, 150
+# Rows that are left out to choose among them, and the multiply-adds that these may cost.
+_LEAST_LEFT_OUT, _MOST_LEFT_OUT, _MOST_WORK = 100, 2000, 2e10
 _MOST_ROUNDS = 8
 # A round of structural adaptation ends the search unless the squared error falls by this share, and by m / N more: it
 # chooses among m directions. Errors below this share of the spread need no further round.
@@ -35,7 +39,7 @@ class FeatureEstimate(Protocol):
 
     @property
     def left_out(self) -> _Array:
-        """(N, n); copies of a row have that of the first."""
+        """(N, n), without the row's own y."""
 
     @property
     def relevance(self) -> _Array | None:
@@ -47,11 +51,59 @@ class FeatureEstimate(Protocol):
 
 def fit_estimate(
     estimator: Any, points: _Array, values: _Array, random_state: np.random.RandomState, threads: int
-) -> FeatureEstimate:
-    """Our own estimate, or that of a scikit-learn regressor."""
+) -> tuple[FeatureEstimate, _Array]:
+    """Our own estimate, or that of a scikit-learn regressor, and its values (N, n) without each row's own y.
+
+    Copies of a row are one row with the mean of their values: else they would tell each other's y.
+    """
+    distinct, of_rows = _distinct_rows(points)
+    if of_rows is not None:
+        counts = np.bincount(of_rows)[:, np.newaxis]
+        columns = [np.bincount(of_rows, weights=column) for column in values.T]
+        points, values = distinct, np.stack(columns, axis=1) / counts
     if estimator is None:
-        return adapted_estimate(points, values, random_state, threads)
-    return CrossFitted(estimator, points, values, random_state, threads)
+        estimate: FeatureEstimate = adapted_estimate(points, values, random_state, threads)
+    else:
+        estimate = CrossFitted(estimator, points, values, random_state)
+    score = _score(values, estimate.left_out)
+    if not score > 0 and np.ptp(values, axis=0).any():
+        warn(
+            f"y cannot be predicted from X: at left-out rows the estimate is no better than the mean (R^2 = {score:.2g}). "
+            "All rows get the same feature, and the map is that of X alone; check that the rows of X and y belong "
+            "together, scale the columns of X, or pass another feature_estimator",
+            UnpredictableFeatureWarning,
+        )
+        estimate = Mean(values, points.shape[1])
+    return estimate, estimate.left_out if of_rows is None else estimate.left_out[of_rows]
+
+
+def _score(values: _Array, estimated: _Array) -> float:
+    """R^2 of all columns together."""
+    unit = _power_of_two(values)
+    residual, spread = np.sum(((values - estimated) / unit) ** 2), np.sum(((values - values.mean(axis=0)) / unit) ** 2)
+    return float(1 - residual / spread) if spread > 0 else 1.0
+
+
+class Mean:
+    """The same for all rows. (A mean that leaves out one's own value would tell it.)"""
+
+    def __init__(self, values: _Array, n_columns: int) -> None:
+        self._mean = values.mean(axis=0)
+        self.left_out = np.tile(self._mean, (len(values), 1))
+        self.relevance: _Array | None = np.zeros((n_columns, n_columns))
+
+    def at(self, queries: _Array, threads: int) -> _Array:
+        """See FeatureEstimate."""
+        return np.tile(self._mean, (len(queries), 1))
+
+
+def _distinct_rows(points: _Array) -> tuple[_Array, NDArray[np.intp] | None]:
+    """The distinct rows and the number of that of each row; None if all differ, which one sum of each row tells."""
+    sums = np.sort(_linear_map(points, points[0], np.random.RandomState(0).uniform(1, 2, (points.shape[1], 1)))[:, 0])
+    if (np.diff(sums) != 0).all():
+        return points, None
+    distinct, of_rows = np.unique(points, axis=0, return_inverse=True)
+    return distinct, of_rows.ravel()
 
 
 def feature_scale(points: _Array, features: _Array, random_state: np.random.RandomState) -> float:
@@ -60,11 +112,12 @@ def feature_scale(points: _Array, features: _Array, random_state: np.random.Rand
     Neither follows a few outliers.
     """
     i, j = random_state.randint(len(points), size=(2, _N_PAIRS))
-    dx, dy = (np.linalg.norm(values[i] - values[j], axis=1) for values in (points, features))
+    unit = _power_of_two(features)
+    dx, dy = (np.linalg.norm(values[i] - values[j], axis=1) for values in (points, features / unit))
     length, (change, large) = np.median(dx), np.quantile(dy, [0.5, 0.99])
     if change < 0.01 * large:
         change = large
-    return float(length / change) if length > 0 and change > 0 else 1.0
+    return float(length / change / unit) if length > 0 and change > 0 else 1.0
 
 
 class CrossFitted:
@@ -72,27 +125,35 @@ class CrossFitted:
 
     relevance: _Array | None = None
 
-    def __init__(
-        self, estimator: Any, points: _Array, values: _Array, random_state: np.random.RandomState, threads: int
-    ) -> None:
-        target = values[:, 0] if values.shape[1] == 1 else values
+    def __init__(self, estimator: Any, points: _Array, values: _Array, random_state: np.random.RandomState) -> None:
+        one = values.shape[1] == 1
+        if not one and not get_tags(estimator).target_tags.multi_output:
+            estimator = MultiOutputRegressor(estimator)
+        target = values[:, 0] if one else values
         folds = KFold(min(5, len(points)), shuffle=True, random_state=random_state)
-        left_out = cross_val_predict(clone(estimator), points, target, cv=folds).reshape(values.shape)
+        self.left_out = _finite(cross_val_predict(clone(estimator), points, target, cv=folds), values.shape)
         self._index = NeighborIndex(points)
         self._model = clone(estimator).fit(points, target)
-        self.left_out = _of_first_copies(self._index, left_out, threads)
 
     def at(self, queries: _Array, threads: int) -> _Array:
-        """See FeatureEstimate."""
+        """See FeatureEstimate. Rows may depend on each other's number, in the last bits, as the regressor has it."""
         twins = self._index.nearest(queries, 1, threads).twins()
-        predicted = np.asarray(self._model.predict(queries), dtype=np.float64).reshape(len(queries), -1)
+        predicted = _finite(self._model.predict(queries), (len(queries), self.left_out.shape[1]))
         return np.where(twins >= 0, self.left_out[twins[:, 0]], predicted)
+
+
+def _finite(predicted: Any, shape: tuple[int, ...]) -> _Array:
+    array = np.asarray(predicted, dtype=np.float64).reshape(shape)
+    if not np.isfinite(array).all():
+        raise ValueError("feature_estimator predicts NaN or infinite values; use one that does not for these X and y")
+    return array
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalAffine:
     """Local affine regression after the linear map x -> (x - centre) A, which shrinks what y does not depend on."""
 
+    units: tuple[float, float]  # of points and values, powers of 2: squares of what is below stay in range
     centre: _Array  # (m,)
     A: _Array | None  # (m, m); None: the points as they are
     index: NeighborIndex  # of the data, mapped
@@ -100,34 +161,36 @@ class LocalAffine:
     factor: float  # bandwidth, in units of the mean squared distance of the neighbours
     gamma: float  # ridge, in units of the bandwidth
     left_out: _Array
-    relevance: _Array
+    relevance: _Array | None
 
     def at(self, queries: _Array, threads: int) -> _Array:
         """See FeatureEstimate. Each row's result depends on that row alone, to the bit."""
-        mapped = _linear_map(queries, self.centre, self.A)
+        mapped = _linear_map(queries / self.units[0], self.centre, self.A)
         result = np.empty((len(queries), self.values.shape[1]))
         for rows in batches(len(queries), len(self.index)):
             near = self.index.nearest(mapped[rows], min(_N_NEIGHBORS, len(self.index)), threads)
             fitted = _estimates(self.index, self.values, mapped[rows], near, [self.factor], [self.gamma], threads)
             twins = near.twins()
-            result[rows] = np.where(twins >= 0, self.left_out[twins[:, 0]], fitted[:, 0, 0])
+            result[rows] = np.where(twins >= 0, self.left_out[twins[:, 0]], self.units[1] * fitted[:, 0, 0])
         return result
 
 
 def adapted_estimate(points: _Array, values: _Array, random_state: np.random.RandomState, threads: int) -> LocalAffine:
-    """Rounds of structural adaptation: A from the derivatives averaged over all rows, as long as the error falls.
+    """Rounds of structural adaptation: A from averaged derivatives, as long as the error at left-out rows falls.
 
-    A2 = mean_i DH_i^T DH_i (m x m: too few numbers to hold the noise), A = (A2 / max eig + lambda^2 / 5)^(1/2) with
-    lambda = 1/2, 1/8, 1/32, ...; the bandwidth and the ridge of each round have the least left-out error. With more
-    columns than neighbours there is no round: A2 would have more numbers than the rows determine.
+    A2 = mean_i DH_i^T DH_i over these rows (m x m: too few numbers to hold the noise), A = (A2 / max eig + lambda^2 /
+    5)^(1/2) with lambda = 1/2, 1/8, 1/32, ...; the bandwidth and the ridge of each round have the least error. With
+    more columns than neighbours there is no round and no A2, which would have more numbers than the rows determine.
     """
     n, m = points.shape
+    units = _power_of_two(points), _power_of_two(values)
+    points, values = points / units[0], values / units[1]
     k = min(_N_NEIGHBORS, n - 1)
     wide = m > k
-    most = _MOST_LEFT_OUT_WIDE if wide else _MOST_LEFT_OUT
-    rows = np.sort(random_state.permutation(n)[:most])
+    rows = np.sort(random_state.permutation(n)[: _n_left_out(m, k)])
     centre, shrink = points.mean(axis=0), 0.5
     A: _Array | None = None
+    A2: _Array | None = None
     spread = float(np.sum(np.var(values, axis=0)))
     best_error = np.inf
     for _ in range(_MOST_ROUNDS + 1):
@@ -136,29 +199,52 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
         error, factor, gamma = _tuned(index, values, rows, near, threads)
         gain = 1 - error / best_error if best_error > 0 else 0.0
         if not np.isfinite(best_error) or gain > m / n:
-            A2 = _averaged_derivatives(index, values, rows, near, factor, gamma, threads)
-            A2 = A2 if A is None else A @ A2 @ A.T
+            A2 = None if wide else _averaged_derivatives(index, values, rows, near, factor, gamma, A, threads)
             best_error, best = error, (A, index, factor, gamma, A2)
-        if gain < _GAIN + m / n or m == 1 or wide or error <= _GOOD_ENOUGH**2 * spread or not A2.any():
+        good = m == 1 or error <= _GOOD_ENOUGH**2 * spread
+        if good or gain < _GAIN + m / n or A2 is None or not A2.any():
             break
-        eigenvalues, V = np.linalg.eigh(A2)
-        roots = np.sqrt(np.maximum(eigenvalues, 0) / eigenvalues[-1] + shrink**2 / 5)
-        A, shrink = (V * roots) @ V.T, shrink / 4
+        A, shrink = _next_map(A2, shrink), shrink / 4
     A, index, factor, gamma, A2 = best
     left_out = np.empty_like(values)
     for part in batches(n, n):
         near = _others(index, np.arange(n)[part], k, threads)
         left_out[part] = _estimates(index, values, index.points[part], near, [factor], [gamma], threads)[:, 0, 0]
+    with np.errstate(over="ignore"):
+        relevance = None if A2 is None else A2 * (units[1] / units[0]) * (units[1] / units[0])
     return LocalAffine(
+        units=units,
         centre=centre,
         A=A,
         index=index,
         values=values,
         factor=factor,
         gamma=gamma,
-        left_out=_of_first_copies(index, left_out, threads),
-        relevance=A2,
+        left_out=units[1] * left_out,
+        relevance=relevance,
     )
+
+
+def _power_of_two(values: _Array) -> float:
+    """Near the spread of the values."""
+    return float(2.0 ** np.round(np.log2(max(float(np.ptp(values, axis=0).max()), 1e-300))))
+
+
+def _n_left_out(m: int, k: int) -> int:
+    """How many rows are left out: each has a matrix per bandwidth, and a factorisation per bandwidth and ridge."""
+    size = min(m, k)
+    products = k * k * m if m > k else len(_FACTORS) * k * m * m
+    work = products + len(_FACTORS) * len(_GAMMAS) * size**3 / 3
+    return int(np.clip(_MOST_WORK / work, _LEAST_LEFT_OUT, _MOST_LEFT_OUT))
+
+
+def _next_map(A2: _Array, shrink: float) -> _Array:
+    """(A2 / max eig + lambda^2 / 5)^(1/2)."""
+    with one_blas_thread():
+        eigenvalues, V = np.linalg.eigh(A2)
+        roots = np.sqrt(np.maximum(eigenvalues, 0) / eigenvalues[-1] + shrink**2 / 5)
+        A: _Array = (V * roots) @ V.T
+    return A
 
 
 def _linear_map(points: _Array, centre: _Array, A: _Array | None) -> _Array:
@@ -216,9 +302,10 @@ def _averaged_derivatives(
     near: Neighbors,
     factor: float,
     gamma: float,
+    A: _Array | None,
     threads: int,
 ) -> _Array:
-    """The mean of DH^T DH over the rows, by the columns of the points."""
+    """The mean of DH^T DH over the rows, by the columns that A maps from."""
     m = index.points.shape[1]
     unit = np.mean(near.distances**2, axis=1, keepdims=True)
     bandwidth = factor * np.where(unit > 0, unit, 1.0)
@@ -231,6 +318,7 @@ def _averaged_derivatives(
             )  # fmt: skip
             by_column = derivatives.reshape(-1, m)
             total += by_column.T @ by_column
+        total = total if A is None else A @ total @ A.T
     return total / len(rows)
 
 
@@ -238,9 +326,3 @@ def _parts(n_rows: int, numbers_per_row: int) -> Iterator[slice]:
     """Slices of the rows that bound the memory of what each has."""
     size = max(8, 20_000_000 // numbers_per_row)
     return (slice(start, min(n_rows, start + size)) for start in range(0, n_rows, size))
-
-
-def _of_first_copies(index: NeighborIndex, values: _Array, threads: int) -> _Array:
-    """A new row cannot tell which of several copies it is."""
-    first = [index.nearest(index.points[rows], 1, threads).indices[:, 0] for rows in batches(len(index), len(index))]
-    return np.ascontiguousarray(values[np.concatenate(first)])

@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from idm._coordinates import RESCALINGS, MapOptions, Rescaling
-from idm._extension import warn_unsupported
+from idm._extension import batches, warn_unsupported
 from idm._feature_estimate import FeatureEstimate, feature_scale, fit_estimate
 from idm._feature_map import feature_map
 from idm._iteration import Iteration, NewPoints, Settings, iterate
@@ -35,7 +35,15 @@ from idm._progress import progress
 from idm._spectrum import SolverInfo
 from idm._stopping import DistanceChange, Stopping, StopReason
 from idm._threads import n_threads
-from idm._validation import as_choice, as_integer, as_real, estimator_data, estimator_labels, estimator_points
+from idm._validation import (
+    all_or_nothing,
+    as_choice,
+    as_integer,
+    as_real,
+    estimator_data,
+    estimator_labels,
+    estimator_points,
+)
 from idm._warnings import Advice, warn
 from idm.exceptions import (
     CoincidentPointsError,
@@ -50,8 +58,8 @@ _Rows: TypeAlias = NDArray[np.intp]
 _Auto: TypeAlias = Literal["auto"]
 _Self = TypeVar("_Self", bound="_IteratedMap")
 
-# n_neighbors="auto": a share of the landmarks, but not so few that the graph of a curve tears.
-_NEIGHBORS_SHARE, _LEAST_NEIGHBORS = 0.15, 100
+# n_neighbors="auto": a share of the landmarks, but not so few that the graph of a curve tears, nor too many for memory.
+_NEIGHBORS_SHARE, _LEAST_NEIGHBORS, _MOST_NEIGHBORS = 0.15, 100, 1000
 # tol="auto" for the change of distances; a change of 2 % after three iterations is one of 0.2 % in the next.
 _TOLERANCE = 0.02
 # One in so many landmarks are the neighbours that a held-out row is predicted from.
@@ -171,18 +179,17 @@ class _IteratedMap(
     def _fit(self: _Self, points: _Array, features: _Array) -> _Self:
         """Fit the map to points (N, m) and features (N, n)."""
         threads, random_state = n_threads(self.n_jobs), check_random_state(self.random_state)
-        stopping = self._stopping()
+        self._check_parameters()
         if not np.ptp(features, axis=0).any():
             warn(
                 "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks",
                 ConstantFeatureWarning,
             )
         rows = self._rows(points, features, random_state, threads)
+        stopping = self._stopping(held_out=len(rows.held_out) > 0)
         iterations, records = self._iterate(rows, stopping, random_state, threads)
         embedding = records[stopping.kept - 1].embedding
-        regression = None if rows.estimate is not None else _regression(embedding, features)
-        # From here on nothing can fail: the model is the old one or the new one.
-        self._regression: Any = regression
+        self._regression: Any = None if rows.estimate is not None else _regression(embedding, features)
         self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, iterations[: stopping.kept]
         self._placing = rows.placing[rows.landmarks]
         self._feature_map: tuple[_Array, float] | None = None
@@ -201,9 +208,10 @@ class _IteratedMap(
         settings = self._settings(n_landmarks, landmarks)
         estimate, placing = None, features
         if settings.needs_features:
-            estimate = fit_estimate(self.feature_estimator, points[train], features[train], random_state, threads)
             placing = np.empty_like(features)
-            placing[train] = estimate.left_out
+            estimate, placing[train] = fit_estimate(
+                self.feature_estimator, points[train], features[train], random_state, threads
+            )
             if len(held_out):
                 placing[held_out] = estimate.at(points[held_out], threads)
         return _FitRows(
@@ -264,8 +272,8 @@ class _IteratedMap(
     def transform(self, X: ArrayLike) -> _Array:
         """The coordinates (rows, M') of new points, through all iterations; those of a training row are its own.
 
-        Each row's result depends on that row alone, to the bit. Rows far from all training data get an
-        `ExtrapolationWarning`; `supported` tells which they are.
+        Each row's result depends on that row alone, to the bit (as far as that of a `feature_estimator` does). Rows
+        far from all training data get an `ExtrapolationWarning`; `supported` tells which they are.
         """
         extended, supported = self._extend(X)
         warn_unsupported(supported)
@@ -312,8 +320,16 @@ class _IteratedMap(
         warn_unsupported(first.near(first.index.nearest(queries, 1, threads)))
         return self._estimate.at(queries, threads)
 
-    def _stopping(self) -> Stopping:
-        tol = 0.0 if self._stops_early() else _TOLERANCE
+    def _check_parameters(self) -> None:
+        """Those that are needed late, before anything is computed."""
+        self._stopping(held_out=False)
+        if not isinstance(self.feature_scale, str):
+            as_real(self.feature_scale, "feature_scale", low=1e-100, high=1e100)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback must be a function of an IterationRecord or None, got {self.callback!r}")
+
+    def _stopping(self, *, held_out: bool) -> Stopping:
+        tol = 0.0 if held_out else _TOLERANCE
         if isinstance(self.tol, str):
             as_choice(self.tol, "tol", ("auto",))
         else:
@@ -330,6 +346,8 @@ class _IteratedMap(
         if isinstance(self.early_stopping, str):
             as_choice(self.early_stopping, "early_stopping", ("auto",))
             return self.feature_change == "derivative"
+        if not isinstance(self.early_stopping, bool | np.bool_):
+            raise TypeError(f"early_stopping must be True, False or 'auto', got {self.early_stopping!r}")
         return bool(self.early_stopping)
 
     def _scale(self, points: _Array, features: _Array, random_state: np.random.RandomState) -> float:
@@ -349,7 +367,7 @@ class _IteratedMap(
                 raise ValueError(
                     f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
                 )
-        automatic = max(_LEAST_NEIGHBORS, round(_NEIGHBORS_SHARE * n_landmarks))
+        automatic = min(_MOST_NEIGHBORS, max(_LEAST_NEIGHBORS, round(_NEIGHBORS_SHARE * n_landmarks)))
         n_neighbors = min(n_landmarks, _auto_or_count(self.n_neighbors, "n_neighbors", automatic))
         tau = as_real(self.tau, "tau", low=0, high=1)
         return Settings(
@@ -405,14 +423,14 @@ class IteratedDiffusionMap(RegressorMixin, _IteratedMap):  # type: ignore[misc]
         all rows.
     n_neighbors : "auto" or int
         k, the number of neighbours among the landmarks, including the point itself, chosen by the lengths of the flow
-        out of 5 k / 3 that are nearest in the coordinates. "auto" is 15 % of the landmarks, at least 100.
+        out of 5 k / 3 that are nearest in the coordinates. "auto" is 15 % of the landmarks, from 100 to 1000.
     n_neighbors_bandwidth : "auto" or int
         The neighbours that decide on the bandwidth of the kernel, the mean of their squared lengths. "auto" is a
-        quarter of `n_neighbors`.
+        quarter of `n_neighbors`, and that is the most.
     feature_estimator : None or scikit-learn regressor
         What estimates the feature of every row. None is local affine regression, with bandwidth and ridge chosen by
         the error at left-out rows, after a linear map that shrinks what y does not depend on. A regressor is cloned,
-        and cross-fitted for the rows of the fit.
+        and cross-fitted for the rows of the fit; give it a random state of its own. Affine derivatives need neither.
     feature_scale : "auto" or float
         What y is multiplied by where |dy| is put beside |dx|. "auto" gives random pairs of landmarks the same median
         |dy| and |dx|, so that units of y do not matter; columns of y keep their relative sizes.
@@ -444,7 +462,7 @@ class IteratedDiffusionMap(RegressorMixin, _IteratedMap):  # type: ignore[misc]
     tol : "auto" or float
         If rows are held out, the least increase of the score (R^2) that counts as improvement; "auto" is 0. Else the
         relative change of the distances of 20,000 random pairs, but for a common factor, below which the map has
-        converged; "auto" is 0.02.
+        converged; "auto" is 0.02. Derivatives without held-out rows go on to `max_iter`.
     callback : callable, optional
         Called with the `IterationRecord` of each iteration; the fit stops if it returns True.
     random_state : int, RandomState or None
@@ -470,8 +488,8 @@ class IteratedDiffusionMap(RegressorMixin, _IteratedMap):  # type: ignore[misc]
     landmarks_ : array of int
         The rows of X that carry the geometry.
     relevance_ : array of shape (m, m), or None
-        The mean of DH^T DH over the rows: its diagonal tells which columns of X the feature depends on, its leading
-        eigenvectors which directions. None with a `feature_estimator`.
+        The mean of DH^T DH over up to 2000 rows: its diagonal tells which columns of X the feature depends on, its
+        leading eigenvectors which directions. None with a `feature_estimator`, and with more than 300 columns.
     feature_map_ : array of shape (M', up to 10)
         The linear map H of section 4.2, from the coordinates (less their means) to the rescaled diffusion coordinates
         of y.
@@ -522,9 +540,10 @@ class IteratedDiffusionMap(RegressorMixin, _IteratedMap):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "IteratedDiffusionMap":
         """Fit the map to points X (N, m) and their features y, (N,) or (N, n)."""
-        points, given = estimator_data(self, X, y)
-        self._fit(points, given.reshape(len(points), -1))
-        self._one_feature = given.ndim == 1
+        with all_or_nothing(self):
+            points, given = estimator_data(self, X, y)
+            self._fit(points, given.reshape(len(points), -1))
+            self._one_feature = given.ndim == 1
         return self
 
     def fit_transform(self, X: ArrayLike, y: ArrayLike) -> _Array:
@@ -575,9 +594,10 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, _IteratedMap):  # type: ig
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "IteratedDiffusionMapClassifier":
         """Fit the map to points X (N, m) and their labels y (N,), of any type."""
-        points, classes, codes = estimator_labels(self, X, y)
-        self._fit(points, np.eye(len(classes))[codes])
-        self.classes_ = classes
+        with all_or_nothing(self):
+            points, classes, codes = estimator_labels(self, X, y)
+            self._fit(points, np.eye(len(classes))[codes])
+            self.classes_ = classes
         return self
 
     def fit_transform(self, X: ArrayLike, y: ArrayLike) -> _Array:
@@ -624,8 +644,11 @@ def _held_out_score(rows: _FitRows, image: NeighborIndex, embedding: _Array, thr
     """
     if len(rows.held_out) == 0:
         return None
-    found = image.nearest(embedding[rows.held_out], max(1, len(image) // _SCORED_SHARE), threads)
-    predicted = rows.features[rows.landmarks][found.indices].mean(axis=1)
+    k, features = max(1, len(image) // _SCORED_SHARE), rows.features[rows.landmarks]
+    predicted = np.empty((len(rows.held_out), features.shape[1]))
+    for part in batches(len(predicted), len(image) * features.shape[1]):
+        found = image.nearest(embedding[rows.held_out[part]], k, threads)
+        predicted[part] = features[found.indices].mean(axis=1)
     return float(r2_score(rows.features[rows.held_out], predicted))
 
 

@@ -78,7 +78,7 @@ def iterate(
         shown.stage("neighbours")
         pool = index.nearest(None, settings.pool_size(len(index)), threads)
         remedies = {k: v for k, v in settings.map.advice.remedies.items() if k is not OutlierWarning}
-        least_epsilon = (_COLLAPSED * float(np.ptp(index.points, axis=0).max())) ** 2
+        least_epsilon = (_COLLAPSED * _spread(index.points)) ** 2
         advice = replace(settings.map.advice, remedies=remedies)
         settings = replace(settings, map=replace(settings.map, advice=advice, least_epsilon=least_epsilon))
 
@@ -105,9 +105,9 @@ def fit_iteration(
     selves = np.arange(n).reshape(-1, 1)
     neighbors = metric_neighbors(data, data, selves, pool, flow, k, threads)
     pool_reach, reach = Reach.of(pool), Reach.of(neighbors)
-    del pool
     shown.stage("eigenpairs")
-    coordinates = diffusion_coordinates(neighbors, settings.map, threads, exact=False)
+    options = replace(settings.map, spread=_spread(index.points))
+    coordinates = diffusion_coordinates(neighbors, options, threads, exact=False)
     kept = coordinates.of_size(_NEGLIGIBLE)
     embedding = kept.embedding
     return Iteration(
@@ -127,6 +127,11 @@ def fit_iteration(
         eigenvalues=coordinates.eigenvalues,
         image=NeighborIndex(embedding),
     )
+
+
+def _spread(points: _Array) -> float:
+    """The largest range of a coordinate."""
+    return float(np.ptp(points, axis=0).max())
 
 
 def extend_iteration(

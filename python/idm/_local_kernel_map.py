@@ -15,7 +15,7 @@ from idm._metric import Flow
 from idm._neighbors import NeighborIndex
 from idm._progress import Progress
 from idm._threads import n_threads
-from idm._validation import as_choice, as_integer, as_real, estimator_data, estimator_points
+from idm._validation import all_or_nothing, as_choice, as_integer, as_real, estimator_data, estimator_points
 from idm._warnings import Advice
 from idm.exceptions import CoincidentPointsError, DisconnectedGraphWarning, EigenpairError, OutlierWarning
 
@@ -94,7 +94,10 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "LocalKernelMap":
         """Fit the map to pairs of rows of X (N, m) and y, (N,) or (N, n)."""
-        points, given = estimator_data(self, X, y)
+        with all_or_nothing(self):
+            return self._fit(*estimator_data(self, X, y))
+
+    def _fit(self, points: _Array, given: _Array) -> "LocalKernelMap":
         features = given.reshape(len(points), -1)
         of_x, of_y = (
             MapOptions(

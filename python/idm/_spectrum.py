@@ -189,7 +189,10 @@ def _dense(kernel: Kernel, known: _Array, n_pairs: int) -> _Found:
     matrix[np.repeat(np.arange(n), np.diff(kernel.matrix.row_start)), kernel.matrix.columns] = kernel.matrix.values
     # The known eigenvectors go from eigenvalue 1 to -2, below all others.
     matrix -= 3 * (known @ known.T)
-    values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - n_pairs, n - 1], overwrite_a=True)
+    try:
+        values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - n_pairs, n - 1])
+    except scipy.linalg.LinAlgError:  # eigenvalues of many copies; all of them by another way are slower, and found
+        values, vectors = (a[..., n - n_pairs :] for a in scipy.linalg.eigh(matrix, driver="ev"))
     return _Found(values=values[::-1], vectors=np.ascontiguousarray(vectors[:, ::-1]))
 
 

@@ -29,8 +29,9 @@ class DistanceChange:
         """\\|u - c v\\| / \\|u\\| for the distances u now and v before, with the factor c that fits best."""
         now, before = self._distances(points), self._before
         self._before = now
-        factor = (now @ before) / max(float(before @ before), np.finfo(float).tiny)
-        return float(np.linalg.norm(now - factor * before) / max(float(np.linalg.norm(now)), np.finfo(float).tiny))
+        tiny = np.finfo(float).tiny
+        factor = np.sum(now * before) / max(float(np.sum(before**2)), tiny)  # not BLAS, whose bits follow its threads
+        return float(np.sqrt(np.sum((now - factor * before) ** 2) / max(float(np.sum(now**2)), tiny)))
 
     def _distances(self, points: _Array) -> _Array:
         """In units of the largest, so that squares stay in range."""

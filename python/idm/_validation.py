@@ -1,6 +1,8 @@
 """The one place that checks and converts arguments. Everything below it gets C-ordered float64."""
 
+import contextlib
 import numbers
+from collections.abc import Iterator
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -38,6 +40,18 @@ def as_points(value: ArrayLike, name: str, *, n_columns: int | None = None) -> N
         raise ValueError(f"{name} must have {n_columns} columns like the points it goes with, got shape {array.shape}")
     _check_range(array, name)
     return array
+
+
+@contextlib.contextmanager
+def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
+    """A fit that fails leaves the estimator as it was, the number of its columns included."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def estimator_points(estimator: BaseEstimator, X: ArrayLike, *, fit: bool) -> NDArray[np.float64]:

@@ -33,6 +33,10 @@ class ConstantFeatureWarning(RuntimeWarning):
     """All rows have the same feature, so that there is nothing to find."""
 
 
+class UnpredictableFeatureWarning(RuntimeWarning):
+    """The feature cannot be estimated from X better than by its mean, so that there is nothing to find."""
+
+
 class EigenpairWarning(RuntimeWarning):
     """The eigenpairs of a later iteration could not be computed, so that the fit ends with the one before."""
 
