@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVR
 
@@ -65,12 +66,20 @@ def test_what_does_not_matter_is_shrunk(rng):
 @pytest.mark.parametrize("estimator", [None, Ridge()])
 def test_copies_are_left_out_together(rng, estimator):
     X, noise = np.repeat(rng.normal(size=(300, 2)), 2, axis=0), np.repeat(rng.normal(size=(300, 1)), 2, axis=0)
-    with pytest.warns(UnpredictableFeatureWarning):
-        fit_estimate(estimator, X, noise, np.random.RandomState(0), 2)  # else they tell each other's value
     values = X[:, :1] + noise
     estimate, left_out = fit_estimate(estimator, X, values, np.random.RandomState(0), 2)
     np.testing.assert_array_equal(left_out[::2], left_out[1::2])
     np.testing.assert_array_equal(estimate.at(X, 2), left_out)
+    assert abs(np.corrcoef((left_out - X[:, :1])[:, 0], noise[:, 0])[0, 1]) < 0.2  # else they tell each other's value
+
+
+@pytest.mark.parametrize("estimator", [None, DummyRegressor(), Ridge(1e9)])
+def test_noise_is_told_and_has_no_estimate(rng, estimator):
+    X, y = rng.normal(size=(300, 3)), rng.normal(size=(300, 1))
+    with pytest.warns(UnpredictableFeatureWarning, match="y cannot be predicted from X"):
+        estimate, left_out = fit_estimate(estimator, X, y, np.random.RandomState(0), 2)
+    assert np.ptp(left_out) == 0
+    np.testing.assert_allclose(estimate.at(X[:3], 1), y.mean())
 
 
 def test_more_columns_than_neighbors(rng):

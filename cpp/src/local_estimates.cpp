@@ -41,7 +41,8 @@ class Estimates {
         unit_ = distances[k_ - 1] > 1e-290 ? distances[k_ - 1] : 1;  // whose inverse is finite
         for (Index j = 0; j < k_; ++j) scaled_[j] = distances[j] / unit_;
         weights_.start(scaled_.data());
-        mean_square_ = std::max(weights_.squared().mean(), 1e-12);
+        const Eigen::ArrayXd& squared = weights_.squared();
+        typical_ = squared[k_ / 2] > 0 ? squared[k_ / 2] : squared[k_ - 1] > 0 ? squared[k_ - 1] : 1;
         const double inverse = 1 / unit_;
         if (dual_) {
             for (Index j = 0; j < k_; ++j) {
@@ -63,9 +64,9 @@ class Estimates {
         }
     }
 
-    // The weights at eps = factor times the mean squared distance, and the matrix of the regression with them.
+    // The weights at eps = factor times the median squared distance, and the matrix of the regression with them.
     void weigh(double factor) {
-        epsilon_ = factor * mean_square_;
+        epsilon_ = factor * typical_;
         weights_.at(epsilon_);
         count_ = weights_.count();
         for (Index j = 0; j < count_; ++j) {
@@ -128,7 +129,7 @@ class Estimates {
     Index k_, m_, n_;
     bool dual_;
     Weights weights_;
-    double unit_ = 1, mean_square_ = 0, epsilon_ = 0, largest_ = 0;
+    double unit_ = 1, typical_ = 1, epsilon_ = 0, largest_ = 0;
     Index count_ = 0, size_ = 0;  // points with weight; the size of the system
     const double* first_ = nullptr;
     Matrix differences_;  // from the base: k x m if dual, else m x k

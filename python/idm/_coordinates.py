@@ -153,7 +153,8 @@ def _isometric_scale(embedding: _Array, near: Neighbors, threads: int) -> float:
     nothing; if all are such, the coordinates keep the scale that the eigenfunctions have.
     """
     mapped = _core.pair_distances(embedding, near.indices, threads)
-    told_apart = (near.distances > 0) & (mapped > 1e-9 * np.abs(embedding).max())
+    apart = near.distances > 1e-6 * np.quantile(near.distances, 0.99)  # others are copies, but for rounding
+    told_apart = apart & (mapped > 1e-9 * np.abs(embedding).max())
     if not told_apart.any():
         return 1.0
     ratios = mapped[told_apart] / near.distances[told_apart]

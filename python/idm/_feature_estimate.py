@@ -1,5 +1,6 @@
 """The feature at every row, by an estimate that did not see the row's own y (section 10 of the method)."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -21,7 +22,7 @@ from idm.exceptions import UnpredictableFeatureWarning
 _Array: TypeAlias = NDArray[np.float64]
 
 _N_NEIGHBORS = 300
-# Bandwidths, in units of the mean squared distance of the neighbours, and ridges, in units of the bandwidth.
+# Bandwidths, in units of the median squared distance of the neighbours, and ridges, in units of the bandwidth.
 _FACTORS = 2.0 ** np.arange(-8, 3)
 _GAMMAS = np.array([1e-6, 1e-3, 1e-1, 1.0, 10.0])
 # Rows that are left out to choose among them, and the multiply-adds that these may cost.
@@ -66,9 +67,9 @@ def fit_estimate(
     else:
         estimate = CrossFitted(estimator, points, values, random_state)
     score = _score(values, estimate.left_out)
-    if not score > 0 and np.ptp(values, axis=0).any():
+    if not score > min(0.05, 10 / len(values)):  # what noise may have by chance
         warn(
-            f"y cannot be predicted from X: at left-out rows the estimate is no better than the mean (R^2 = {score:.2g}). "
+            f"y cannot be predicted from X: the estimate of left-out rows is no better than the mean (R^2 {score:.1g}). "
             "All rows get the same feature, and the map is that of X alone; check that the rows of X and y belong "
             "together, scale the columns of X, or pass another feature_estimator",
             UnpredictableFeatureWarning,
@@ -78,10 +79,12 @@ def fit_estimate(
 
 
 def _score(values: _Array, estimated: _Array) -> float:
-    """R^2 of all columns together."""
+    """R^2 of all columns together, with or without the 1 % largest errors, whichever is better."""
     unit = _power_of_two(values)
-    residual, spread = np.sum(((values - estimated) / unit) ** 2), np.sum(((values - values.mean(axis=0)) / unit) ** 2)
-    return float(1 - residual / spread) if spread > 0 else 1.0
+    errors, spreads = (np.sum((a / unit) ** 2, axis=1) for a in (values - estimated, values - values.mean(axis=0)))
+    most = np.argsort(errors + spreads)[: math.ceil(0.99 * len(errors))]
+    sums = [(float(errors[rows].sum()), float(spreads[rows].sum())) for rows in (slice(None), most)]
+    return max(1 - error / spread if spread > 0 else 1.0 for error, spread in sums)
 
 
 class Mean:
@@ -158,7 +161,7 @@ class LocalAffine:
     A: _Array | None  # (m, m); None: the points as they are
     index: NeighborIndex  # of the data, mapped
     values: _Array  # (N, n)
-    factor: float  # bandwidth, in units of the mean squared distance of the neighbours
+    factor: float  # bandwidth, in units of the median squared distance of the neighbours
     gamma: float  # ridge, in units of the bandwidth
     left_out: _Array
     relevance: _Array | None
@@ -307,7 +310,8 @@ def _averaged_derivatives(
 ) -> _Array:
     """The mean of DH^T DH over the rows, by the columns that A maps from."""
     m = index.points.shape[1]
-    unit = np.mean(near.distances**2, axis=1, keepdims=True)
+    k = near.distances.shape[1]
+    unit = near.distances[:, k // 2 : k // 2 + 1] ** 2
     bandwidth = factor * np.where(unit > 0, unit, 1.0)
     total = np.zeros((m, m))
     with one_blas_thread():

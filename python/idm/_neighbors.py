@@ -9,10 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from idm import _core
 from idm._threads import n_threads
-from idm._validation import as_integer, as_points
-
-# Bandwidths are squares of distances, and sums of them must be finite.
-LARGEST_DISTANCE = 1e145
+from idm._validation import LARGEST_DISTANCE, as_integer, as_points
 
 
 class Neighbors(NamedTuple):

@@ -21,7 +21,8 @@ _Choice = TypeVar("_Choice", bound=str)
 _LARGEST = 1e300
 # Of features, whose squared differences are added to those of points.
 _LARGEST_SPREAD = 1e140
-# Squares of the distances that steps accept.
+# Bandwidths are squares of distances, and sums of them must be finite.
+LARGEST_DISTANCE = 1e145
 SMALLEST_BANDWIDTH = 1e-290
 _BANDWIDTHS = (SMALLEST_BANDWIDTH, 1e290)
 
@@ -186,7 +187,10 @@ def _check_masks(value: ArrayLike, name: str) -> None:
 
 
 def _check_apart(points: _Array) -> None:
-    if not np.ptp(points, axis=0).max() > np.sqrt(SMALLEST_BANDWIDTH):
+    spread = np.ptp(points, axis=0).max()
+    if spread > LARGEST_DISTANCE:
+        raise ValueError(f"X has points {spread:.3g} apart, whose squared distances overflow; rescale it")
+    if not spread > np.sqrt(SMALLEST_BANDWIDTH):
         raise CoincidentPointsError(
             "X has no two points apart (by 1e-145 or more); pass rows that differ, or rescale X"
         )

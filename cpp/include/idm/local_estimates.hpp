@@ -1,7 +1,7 @@
 // The feature at a point from its neighbours: the affine regression of local_derivatives.hpp for many bandwidths and
 // ridges at once, so that those can be chosen which predict left-out points best.
 //
-// With eps = f times the mean squared distance of the neighbours, normalised weights w, means x~ and y~, the rows
+// With eps = f times the median squared distance of the neighbours, normalised weights w, means x~ and y~, the rows
 // w_j^(1/2) (x_j - x~) of R, and the base point as the origin, so that the regression is y~ - DH x~ there:
 //     fitted = y~ - sum_j w_j (y_j - y~) (x_j - x~)^T t,     (R^T R + gamma eps I) t = x~
 // or, where there are more coordinates than neighbours, with the matrix S = R R^T of inner products,
