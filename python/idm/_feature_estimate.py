@@ -69,7 +69,7 @@ def fit_estimate(
     score = _score(values, estimate.left_out)
     if not score > min(0.05, 10 / len(values)):  # what noise may have by chance
         warn(
-            f"y cannot be predicted from X: the estimate of left-out rows is no better than the mean (R^2 {score:.1g}). "
+            f"y cannot be predicted from X: at left-out rows that is no better than the mean (R^2 {score:.1g}). "
             "All rows get the same feature, and the map is that of X alone; check that the rows of X and y belong "
             "together, scale the columns of X, or pass another feature_estimator",
             UnpredictableFeatureWarning,
