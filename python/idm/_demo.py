@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from idm import datasets
-from idm._iterated_diffusion_map import IteratedDiffusionMap, IterationRecord
+from idm._iterated_diffusion_map import IteratedDiffusionMap
+from idm._iterated_map import IterationRecord
 from idm._neighbors import nearest_neighbors
 
 _Array: TypeAlias = NDArray[np.float64]

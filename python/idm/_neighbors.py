@@ -86,7 +86,7 @@ def nearest_neighbors(
     """The `n_neighbors` nearest points of each row, exactly, by Euclidean distance.
 
     Distances come from differences of coordinates, equal ones are ordered by index, and the result is the
-    same to the bit for every number of threads.
+    same to the bit for every number of threads on one machine.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ if hasattr(os, "register_at_fork"):  # another thread may hold it while the proc
 
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread, so that results repeat to the bit for every number of threads.
+    """BLAS on one thread, so that results repeat to the bit for every number of threads on one machine.
 
     The limit belongs to the process, and threadpoolctl lets one Python thread set it at a time: others wait here.
     """

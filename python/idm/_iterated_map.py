@@ -1,0 +1,435 @@
+"""What the estimators of the iterated map share: rows, iterations, result, new points."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.linear_model import RidgeCV
+from sklearn.metrics import r2_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from idm._coordinates import RESCALINGS, MapOptions, Rescaling
+from idm._extension import batches, warn_unsupported
+from idm._feature_estimate import FeatureEstimate, feature_scale, fit_estimate
+from idm._feature_map import feature_map
+from idm._iteration import Iteration, NewPoints, Settings, iterate
+from idm._landmarks import choose_landmarks, n_landmarks_of
+from idm._local_derivatives import DERIVATIVE_METHODS, DerivativeMethod
+from idm._local_geometry import TUNINGS, Tuning
+from idm._metric import FEATURE_CHANGES, MIXINGS, FeatureChange, Flow, Mixing
+from idm._neighbors import NeighborIndex
+from idm._progress import progress
+from idm._spectrum import SolverInfo
+from idm._stopping import DistanceChange, Stopping, StopReason
+from idm._threads import n_threads
+from idm._validation import (
+    as_choice,
+    as_integer,
+    as_real,
+    estimator_points,
+)
+from idm._warnings import Advice, warn
+from idm.exceptions import (
+    CoincidentPointsError,
+    ConstantFeatureWarning,
+    DisconnectedGraphWarning,
+    EigenpairError,
+    OutlierWarning,
+)
+
+_Array: TypeAlias = NDArray[np.float64]
+_Rows: TypeAlias = NDArray[np.intp]
+_Auto: TypeAlias = Literal["auto"]
+_Self = TypeVar("_Self", bound="IteratedMap")
+
+# n_neighbors="auto": a share of the landmarks, but not so few that the graph of a curve tears, nor too many for memory.
+_NEIGHBORS_SHARE, _LEAST_NEIGHBORS, _MOST_NEIGHBORS = 0.15, 100, 1000
+# tol="auto" for the change of distances; a change of 2 % after three iterations is one of 0.2 % in the next.
+_TOLERANCE = 0.02
+# One in so many landmarks are the neighbours that a held-out row is predicted from.
+_SCORED_SHARE = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class IterationRecord:
+    """What an iteration came to; arrays per point are of the landmarks, except `embedding`."""
+
+    iteration: int
+    epsilon: float
+    diffusion_time: float
+    eigenvalues: _Array  # (M,), of the Laplacian in the metric of the flow
+    local_dimension: _Array
+    density: _Array
+    embedding: _Array  # (N, M'), of all rows of X
+    n_coordinates: int  # M', those that matter
+    distance_change: float  # of random pairs since the iteration before, relative, but for a common factor
+    validation_score: float | None  # R^2 of the feature at rows that were held out, from neighbours in the embedding
+    solver: SolverInfo  # what the eigensolver did: its name, products, restarts and residuals
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FitRows:
+    """The rows of a fit, by their numbers, and what places them."""
+
+    points: _Array  # (N, m)
+    features: _Array  # (N, n), measured
+    held_out: _Rows
+    landmarks: _Rows
+    settings: Settings
+    estimate: FeatureEstimate | None  # None: affine derivatives need none
+    placing: _Array  # (N, n), estimated features, or measured ones if there is no estimate
+    scale: float  # what they are multiplied by
+
+
+REMEDIES: dict[type[Exception], str] = {
+    CoincidentPointsError: "most rows have copies in X, or in y if tau is 1; remove them, raise n_neighbors, lower tau",
+    OutlierWarning: "remove those points from X and y, or lower n_neighbors_bandwidth",
+    DisconnectedGraphWarning: "raise n_neighbors or n_neighbors_bandwidth, or fit the components one by one",
+    EigenpairError: "raise n_neighbors_bandwidth, or lower n_components or max_iter",
+}
+
+
+class IteratedMap(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """What the estimators share: everything but the kind of y."""
+
+    _remedies: ClassVar = REMEDIES
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        tau: float = 0.95,
+        max_iter: int = 10,
+        n_landmarks: _Auto | int | None = "auto",
+        n_neighbors: _Auto | int = "auto",
+        n_neighbors_bandwidth: _Auto | int = "auto",
+        feature_estimator: Any = None,
+        feature_scale: _Auto | float = "auto",
+        feature_change: FeatureChange = "difference",
+        bandwidth: Tuning = "d1",
+        derivative: DerivativeMethod = "affine",
+        regularization: float = 0.05,
+        mixing: Mixing = "lengths",
+        rescaling: Rescaling = "isometric",
+        diffusion_time: _Auto | float = "auto",
+        early_stopping: _Auto | bool = "auto",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 1,
+        tol: _Auto | float = "auto",
+        callback: Callable[[IterationRecord], bool | None] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.tau = tau
+        self.max_iter = max_iter
+        self.n_landmarks = n_landmarks
+        self.n_neighbors = n_neighbors
+        self.n_neighbors_bandwidth = n_neighbors_bandwidth
+        self.feature_estimator = feature_estimator
+        self.feature_scale = feature_scale
+        self.feature_change = feature_change
+        self.bandwidth = bandwidth
+        self.derivative = derivative
+        self.regularization = regularization
+        self.mixing = mixing
+        self.rescaling = rescaling
+        self.diffusion_time = diffusion_time
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.callback = callback
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self: _Self, points: _Array, features: _Array) -> _Self:
+        """Fit the map to points (N, m) and features (N, n)."""
+        threads, random_state = n_threads(self.n_jobs), check_random_state(self.random_state)
+        self._check_parameters()
+        if not np.ptp(features, axis=0).any():
+            warn(
+                "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks",
+                ConstantFeatureWarning,
+            )
+        rows = self._rows(points, features, random_state, threads)
+        stopping = self._stopping(held_out=len(rows.held_out) > 0)
+        iterations, records = self._iterate(rows, stopping, random_state, threads)
+        embedding = records[stopping.kept - 1].embedding
+        self._regression: Any = None if rows.estimate is not None else _regression(embedding, features)
+        self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, iterations[: stopping.kept]
+        self._placing = rows.placing[rows.landmarks]
+        self._feature_map: tuple[_Array, float] | None = None
+        self.iterations_, self.n_iter_ = records, stopping.kept
+        self.stop_reason_: StopReason | None = stopping.reason
+        self.landmarks_ = rows.landmarks
+        self.relevance_ = rows.estimate.relevance if rows.estimate else _relevance(iterations[0], rows.scale)
+        self.embedding_, self._n_features_out = embedding, embedding.shape[1]
+        return self
+
+    def _rows(self, points: _Array, features: _Array, random_state: np.random.RandomState, threads: int) -> _FitRows:
+        """Which rows carry the geometry, and the feature that places each: an estimate that did not see its y."""
+        train, held_out = self._split(len(points), random_state)
+        n_landmarks = n_landmarks_of(self.n_landmarks, len(train))
+        landmarks = train[choose_landmarks(points[train], n_landmarks, random_state)]
+        settings = self._settings(n_landmarks, landmarks)
+        estimate, placing = None, features
+        if settings.needs_features:
+            placing = np.empty_like(features)
+            estimate, placing[train] = fit_estimate(
+                self.feature_estimator, points[train], features[train], random_state, threads
+            )
+            if len(held_out):
+                placing[held_out] = estimate.at(points[held_out], threads)
+        return _FitRows(
+            points=points,
+            features=features,
+            held_out=held_out,
+            landmarks=landmarks,
+            settings=settings,
+            estimate=estimate,
+            placing=placing,
+            scale=self._scale(points[landmarks], placing[landmarks], random_state),
+        )
+
+    def _iterate(
+        self, rows: _FitRows, stopping: Stopping, random_state: np.random.RandomState, threads: int
+    ) -> tuple[list[Iteration], list[IterationRecord]]:
+        """Algorithm 2 on the landmarks; all other rows are mapped along."""
+        n, landmarks, settings = len(rows.points), rows.landmarks, rows.settings
+        others = np.setdiff1d(np.arange(n), landmarks)
+        new = NewPoints(rows.points[others], rows.scale * rows.placing[others])
+        change = DistanceChange(rows.points[landmarks], random_state)
+        # Derivatives are taken of the measured features.
+        carried = rows.scale * (rows.placing if settings.flow.change == "difference" else rows.features)[landmarks]
+        iterations: list[Iteration] = []
+        records: list[IterationRecord] = []
+        with progress(self.max_iter, self.verbose) as shown:
+            start = time.perf_counter()
+            shown.stage("neighbours")
+            index = NeighborIndex(rows.points[landmarks])
+            pool = index.nearest(None, settings.pool_size(len(index)), threads)
+            copies = index.first_copies(pool, threads)
+            for fitted in stopping.until_stopped(iterate(index, pool, carried, settings, threads, shown)):
+                embedding = np.empty((n, fitted.map.embedding.shape[1]))
+                embedding[landmarks] = fitted.map.embedding[copies]
+                if len(others):
+                    shown.stage("other rows")
+                    new.advance(fitted, threads)
+                    embedding[others] = new.coordinates
+                record = _record(
+                    fitted,
+                    iteration=stopping.last,
+                    embedding=embedding,
+                    distance_change=change.update(fitted.map.embedding),
+                    validation_score=_held_out_score(rows, fitted.image, embedding, threads),
+                    seconds=time.perf_counter() - start,
+                )
+                iterations.append(fitted)
+                records.append(record)
+                shown.done(record)
+                called_off = self.callback is not None and bool(self.callback(record))
+                stopping.update(record.validation_score, record.distance_change, called_off)
+                start = time.perf_counter()
+        return iterations, records
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "embedding_")
+
+    def transform(self, X: ArrayLike) -> _Array:
+        """The coordinates (rows, M') of new points, through all iterations; those of a training row are its own.
+
+        Each row's result depends on that row alone, to the bit (as far as that of a `feature_estimator` does). Rows
+        far from all training data get an `ExtrapolationWarning`; `supported` tells which they are.
+        """
+        extended, supported = self._extend(X)
+        warn_unsupported(supported)
+        return extended
+
+    def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which rows of X are near enough to the training data for `transform` to say something: (rows,)."""
+        return self._extend(X)[1]
+
+    @property
+    def feature_map_(self) -> _Array:
+        """The linear map H of section 4.2, computed when it is first read."""
+        return self._section_4_2()[0]
+
+    @property
+    def feature_map_residual_(self) -> float:
+        """What H leaves of the coordinates of y."""
+        return self._section_4_2()[1]
+
+    def _section_4_2(self) -> tuple[_Array, float]:
+        check_is_fitted(self)
+        if self._feature_map is None:
+            embedding = self.embedding_[self.landmarks_]
+            self._feature_map = feature_map(embedding, self._placing, n_threads(self.n_jobs))
+        return self._feature_map
+
+    def _extend(self, X: ArrayLike) -> tuple[_Array, NDArray[np.bool_]]:
+        check_is_fitted(self)
+        queries, threads = estimator_points(self, X, fit=False), n_threads(self.n_jobs)
+        features = None if self._estimate is None else self._scale_ * self._estimate.at(queries, threads)
+        new = NewPoints(queries, features)
+        for fitted in self._iterations:
+            new.advance(fitted, threads)
+        return new.coordinates, new.supported
+
+    def _estimated(self, X: ArrayLike) -> _Array:
+        """The features (rows, n) of new points."""
+        check_is_fitted(self)
+        if self._estimate is None:
+            predicted: _Array = self._regression.predict(self.transform(X))
+            return predicted.reshape(len(predicted), -1)
+        queries, threads = estimator_points(self, X, fit=False), n_threads(self.n_jobs)
+        first = self._iterations[0].map
+        warn_unsupported(first.near(first.index.nearest(queries, 1, threads)))
+        return self._estimate.at(queries, threads)
+
+    def _check_parameters(self) -> None:
+        """Those that are needed late, before anything is computed."""
+        self._stopping(held_out=False)
+        if not isinstance(self.feature_scale, str):
+            as_real(self.feature_scale, "feature_scale", low=1e-100, high=1e100)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback must be a function of an IterationRecord or None, got {self.callback!r}")
+
+    def _stopping(self, *, held_out: bool) -> Stopping:
+        tol = 0.0 if held_out else _TOLERANCE
+        if isinstance(self.tol, str):
+            as_choice(self.tol, "tol", ("auto",))
+        else:
+            tol = as_real(self.tol, "tol", low=0)
+        return Stopping(
+            max_iter=as_integer(self.max_iter, "max_iter", low=1),
+            patience=as_integer(self.n_iter_no_change, "n_iter_no_change", low=1),
+            least_gain=tol,
+            least_change=tol if self.feature_change == "difference" else 0.0,
+        )
+
+    def _stops_early(self) -> bool:
+        """Whether rows are held out to decide when to stop: "auto" is yes for derivatives, which do not converge."""
+        if isinstance(self.early_stopping, str):
+            as_choice(self.early_stopping, "early_stopping", ("auto",))
+            return self.feature_change == "derivative"
+        if not isinstance(self.early_stopping, bool | np.bool_):
+            raise TypeError(f"early_stopping must be True, False or 'auto', got {self.early_stopping!r}")
+        return bool(self.early_stopping)
+
+    def _scale(self, points: _Array, features: _Array, random_state: np.random.RandomState) -> float:
+        if isinstance(self.feature_scale, str):
+            as_choice(self.feature_scale, "feature_scale", ("auto",))
+            return feature_scale(points, features, random_state)
+        return as_real(self.feature_scale, "feature_scale", low=1e-100, high=1e100)
+
+    def _settings(self, n_landmarks: int, rows: _Rows | None = None) -> Settings:
+        """The parameters of an iteration, checked; `rows` are the landmarks."""
+        diffusion_time = None
+        if isinstance(self.diffusion_time, str):
+            as_choice(self.diffusion_time, "diffusion_time", ("auto",))
+        else:
+            diffusion_time = as_real(self.diffusion_time, "diffusion_time", low=0)
+            if diffusion_time == 0 and self.rescaling != "isometric":
+                raise ValueError(
+                    f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
+                )
+        automatic = min(_MOST_NEIGHBORS, max(_LEAST_NEIGHBORS, round(_NEIGHBORS_SHARE * n_landmarks)))
+        n_neighbors = min(n_landmarks, _auto_or_count(self.n_neighbors, "n_neighbors", automatic))
+        tau = as_real(self.tau, "tau", low=0, high=1)
+        return Settings(
+            n_neighbors=n_neighbors,
+            flow=Flow(
+                tau=tau,
+                mixing=as_choice(self.mixing, "mixing", MIXINGS),
+                change=as_choice(self.feature_change, "feature_change", FEATURE_CHANGES),
+            ),
+            map=MapOptions(
+                n_components=as_integer(self.n_components, "n_components", low=1),
+                n_neighbors_bandwidth=_auto_or_count(
+                    self.n_neighbors_bandwidth, "n_neighbors_bandwidth", max(2, n_neighbors // 4)
+                ),
+                diffusion_time=diffusion_time,
+                rescaling=as_choice(self.rescaling, "rescaling", RESCALINGS),
+                advice=Advice(what=f"the lengths of the flow (tau={tau:g})", rows=rows, remedies=self._remedies),
+            ),
+            bandwidth=as_choice(self.bandwidth, "bandwidth", TUNINGS),
+            derivative=as_choice(self.derivative, "derivative", DERIVATIVE_METHODS),
+            regularization=as_real(self.regularization, "regularization", low=0),
+        )
+
+    def _split(self, n: int, random_state: np.random.RandomState) -> tuple[_Rows, _Rows]:
+        """Rows that are fitted and rows that are held out; none of these in less than ten."""
+        fraction = as_real(self.validation_fraction, "validation_fraction", low=0.001, high=0.9)
+        if not self._stops_early() or n < 10:
+            return np.arange(n), np.arange(0)
+        order = random_state.permutation(n)
+        n_held_out = min(max(2, round(fraction * n)), n - 2)
+        return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+
+
+def _auto_or_count(value: Any, name: str, automatic: int) -> int:
+    if isinstance(value, str):
+        as_choice(value, name, ("auto",))
+        return automatic
+    return as_integer(value, name, low=2)
+
+
+def _regression(embedding: _Array, features: _Array) -> Any:
+    """Linear regression of the features on the coordinates, with a ridge that predicts left-out rows best."""
+    return make_pipeline(StandardScaler(), RidgeCV(np.logspace(-10, 2, 13))).fit(embedding, features)
+
+
+def _relevance(first: Iteration, scale: float) -> _Array:
+    """The mean of DH^T DH over the landmarks, from the derivatives of the first iteration."""
+    assert first.map.metric is not None
+    derivatives = first.map.metric.values.reshape(-1, first.map.index.points.shape[1]) / scale
+    relevance: _Array = derivatives.T @ derivatives / len(first.map.index)
+    return relevance
+
+
+def _held_out_score(rows: _FitRows, image: NeighborIndex, embedding: _Array, threads: int) -> float | None:
+    """R^2 of features predicted as the mean of many neighbours in the embedding: what the map is for.
+
+    A linear regression on all coordinates predicts as well before the irrelevant directions are gone.
+    """
+    if len(rows.held_out) == 0:
+        return None
+    k, features = max(1, len(image) // _SCORED_SHARE), rows.features[rows.landmarks]
+    predicted = np.empty((len(rows.held_out), features.shape[1]))
+    for part in batches(len(predicted), len(image) * features.shape[1]):
+        found = image.nearest(embedding[rows.held_out[part]], k, threads)
+        predicted[part] = features[found.indices].mean(axis=1)
+    return float(r2_score(rows.features[rows.held_out], predicted))
+
+
+def _record(fitted: Iteration, **figures: Any) -> IterationRecord:
+    coordinates = fitted.map.coordinates
+    return IterationRecord(
+        epsilon=coordinates.epsilon,
+        diffusion_time=coordinates.diffusion_time,
+        eigenvalues=fitted.eigenvalues,
+        local_dimension=fitted.local_dimension,
+        density=coordinates.density,
+        n_coordinates=fitted.map.embedding.shape[1],
+        solver=coordinates.solver,
+        **figures,
+    )
