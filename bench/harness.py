@@ -31,7 +31,7 @@ class Report:
     """Rows of `ours against a peer`, printed as they come and kept with the machine for a JSON record."""
 
     def __init__(self, title):
-        self.title, self.rows = title, []
+        self.title, self.rows, self.notes = title, [], []
         print(f"{title}\n{'case':<44}{'ours':>9}{'peer':>9}{'ratio':>8}  aim")
 
     def add(self, case, ours, peer, aim):
@@ -39,9 +39,15 @@ class Report:
         self.rows.append({"case": case, "ours": ours, "peer": peer, "ratio": ours / peer, "aim": aim})
         print(f"{case:<44}{ours:>8.3f}s{peer:>8.3f}s{ours / peer:>8.3f}  {aim}", flush=True)
 
+    def note(self, text):
+        """A line below the rows."""
+        self.notes.append(text)
+        print(text, flush=True)
+
     def save(self, path):
         """Write the rows with the machine and the versions they were measured on."""
-        record = {"title": self.title, "rows": self.rows, "machine": machine(), "versions": versions()}
+        record = {"title": self.title, "rows": self.rows, "notes": self.notes}
+        record |= {"machine": machine(), "versions": versions()}
         Path(path).write_text(json.dumps(record, indent=1) + "\n")
 
 

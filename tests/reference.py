@@ -184,23 +184,22 @@ class Iteration:
         K = J / np.outer(D, D)
         Dh = np.sqrt(K.sum(axis=1))
         xi, vectors = np.linalg.eigh(K / np.outer(Dh, Dh))
-        xi, phi = xi[::-1][1 : n_components + 1], vectors[:, ::-1][:, 1 : n_components + 1] / Dh[:, None]
+        s = 0.25 * np.mean(lengths[:, -1] ** 2) / self.epsilon
+        wanted = slice(1, 1 + min(n_components, np.count_nonzero(np.maximum(xi[:-1] / xi[-2], 0) ** (2 * s) >= 1e-3)))
+        xi, phi = xi[::-1][wanted], vectors[:, ::-1][:, wanted] / Dh[:, None]
         self.eigenvalues = 2 * np.log(xi) / self.epsilon
 
         # Coordinates, isometric in the median over near pairs.
         dimension = np.average(d, weights=D)
         q = D / n * (2 * np.pi * self.epsilon) ** (-dimension / 2)
         phi *= np.sqrt(n / np.sum(phi**2 / q[:, None], axis=0))
-        s = 0.25 * np.mean(lengths[:, -1] ** 2) / self.epsilon
         unscaled = phi * xi ** (2 * s)
         apart = lengths[:, 1:n_near] > 0
         mapped = np.linalg.norm(unscaled[near[:, 1:n_near]] - unscaled[:, None], axis=2)
         ratios = mapped[apart] / lengths[:, 1:n_near][apart]
         scale = 1 / np.median(ratios[ratios > 1e-3 * np.quantile(ratios, 0.99)])
-        sizes = np.abs(unscaled).max(axis=0)
-        kept = sizes >= 1e-3 * sizes.max()
-        self.embedding = scale * unscaled[:, kept]
-        self.averaged = scale * (phi * xi ** (2 * s - 1))[:, kept] / D[:, None]
+        self.embedding = scale * unscaled
+        self.averaged = scale * phi * xi ** (2 * s - 1) / D[:, None]
         self.weights = 1 / D
 
     def length(self, dx, dy):

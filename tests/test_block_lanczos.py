@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from idm._block_lanczos import BLOCK, BlockLanczos, NotConverged
+from idm._block_lanczos import BLOCK, BlockLanczos, NotConverged, Wanted
 
 
 def matrix_of(values, rng):
@@ -15,7 +15,7 @@ def test_finds_the_largest_and_counts_its_products(rng):
     values = 0.95 ** np.arange(400)
     A, V = matrix_of(values, rng)
     space = BlockLanczos(lambda x: A @ x, np.empty((400, 0)), 300, 0, 1)
-    found, vectors = space.converge(10, 1e-10)
+    found, vectors = space.converge(Wanted(most=10), 1e-10)
     np.testing.assert_allclose(found, values[:10], atol=1e-12)
     np.testing.assert_allclose(np.abs(np.sum(vectors * V[:, :10], axis=0)), 1, atol=1e-9)
     assert space.n_products == space.dimension
@@ -26,7 +26,7 @@ def test_goes_on_after_a_restart(rng):
     values = np.linspace(1, -1, 600) ** 3
     A, _ = matrix_of(values, rng)
     space = BlockLanczos(lambda x: A @ x, np.empty((600, 0)), 80, 0, 1)
-    found, vectors = space.converge(10, 1e-9)
+    found, vectors = space.converge(Wanted(most=10), 1e-9)
     assert space.n_restarts > 0
     np.testing.assert_allclose(found, values[:10], atol=1e-10)
     assert np.abs(vectors.T @ vectors - np.eye(10)).max() < 1e-10
@@ -36,7 +36,7 @@ def test_stays_outside_of_what_is_known(rng):
     values = np.linspace(1, -1, 300)
     A, V = matrix_of(values, rng)
     space = BlockLanczos(lambda x: A @ x, np.ascontiguousarray(V[:, :5]), 200, 0, 1)
-    found, vectors = space.converge(4, 1e-10)
+    found, vectors = space.converge(Wanted(most=4), 1e-10)
     np.testing.assert_allclose(found, values[5:9], atol=1e-12)
     assert np.abs(V[:, :5].T @ vectors).max() < 1e-10
 
@@ -45,5 +45,5 @@ def test_gives_up_and_says_how_many_converged(rng):
     A, _ = matrix_of(np.r_[2.0, 1.9, 1 - 1e-9 * np.arange(398)], rng)
     space = BlockLanczos(lambda x: A @ x, np.empty((400, 0)), 8 * BLOCK, 0, 1)
     with pytest.raises(NotConverged) as failure:
-        space.converge(12, 1e-13)
+        space.converge(Wanted(most=12), 1e-13)
     assert 2 <= failure.value.n_converged < 12

@@ -17,19 +17,14 @@ def calls():
     X, queries, Y, Y_new = (rng.normal(size=s) for s in ((N, M), (Q, M), (N, 2), (Q, 2)))
     own, found = idm.nearest_neighbors(X, K), idm.nearest_neighbors(X, K, queries=queries)
     eps, eps_new = np.full((N, 1), 0.5), np.full((Q, 1), 0.5)
-    reach = {"radii": own.distances[:, -1:].copy(), "last": own.indices[:, -1:].copy()}
-    pool_reach = {f"pool_{name}": array for name, array in reach.items()}
-    twins = np.full((Q, 1), -1)
     index = _core.NeighborIndex(X)
     kernel = _core.nearest_kernel(*own, 0.5, 1)
-    reverse = index.reverse(**reach, queries=queries, twins=twins, n_threads=1)
     neighbors, near = own._asdict(), found._asdict()
     flow = {"tau": 0.5, "mixing": "lengths", "change": "difference", "n_threads": 2}
     rows, columns, both = {"rows"}, {"columns"}, {"rows", "columns"}
     return {
         "NeighborIndex": (_core.NeighborIndex, {"points": X}, {"points": both}),
         "nearest": (index.nearest, {"queries": queries, "n_neighbors": K, "n_threads": 2}, {"queries": rows}),
-        "reverse": (index.reverse, {**reach, "queries": queries, "twins": twins, "n_threads": 2}, {}),
         "pair_distances": (
             _core.pair_distances,
             {"points": X, "indices": own.indices, "n_threads": 2},
@@ -91,31 +86,8 @@ def calls():
         ),
         "metric_neighbors": (
             _core.metric_neighbors,
-            {
-                "points": X,
-                "values": Y,
-                "bases": queries,
-                "base_values": Y_new,
-                "twins": twins,
-                **near,
-                "n_neighbors": 5,
-                **flow,
-            },
-            {},
-        ),
-        "reverse_metric_neighbors": (
-            _core.reverse_metric_neighbors,
-            {
-                "index": index,
-                "values": Y,
-                **pool_reach,
-                **reach,
-                "bases": queries,
-                "base_values": Y_new,
-                "twins": twins,
-                **flow,
-            },
-            {},
+            {"points": X, "values": Y, **neighbors, "n_neighbors": 5, **flow},
+            {"points": columns, "values": columns},
         ),
         "symmetric_kernel": (_core.symmetric_kernel, {**neighbors, "epsilon": 0.5, "n_threads": 2}, {}),
         "nearest_kernel": (_core.nearest_kernel, {**neighbors, "epsilon": 0.5, "n_threads": 2}, {}),
@@ -134,8 +106,21 @@ def calls():
         ),
         "extend": (
             _core.extend,
-            {**near, "reverse": reverse, "epsilon": 0.5, "weights": eps, "values": Y, "n_threads": 2},
-            {"values": columns},
+            {
+                "index": index,
+                "values": Y,
+                "pool_radii": own.distances[:, -1:].copy(),
+                "radii": own.distances[:, -1:].copy(),
+                "bases": queries,
+                "base_values": Y_new,
+                "pool_size": K,
+                "n_neighbors": 5,
+                "epsilon": 0.5,
+                "weights": eps,
+                "functions": Y,
+                **flow,
+            },
+            {"functions": columns},
         ),
     }
 
@@ -150,7 +135,7 @@ def arrays(arguments):
 def test_every_function_is_called():
     functions = {name for name in dir(_core) if not name.startswith("_") and callable(getattr(_core, name))}
     without_arrays = {"build_info", "cpu_has_v3", "in_forked_child", "max_threads", "parallel_probe"}
-    assert functions - without_arrays == set(NAMES) - {"nearest", "reverse"} | {"SparseMatrix"}  # has its own tests
+    assert functions - without_arrays == set(NAMES) - {"nearest"} | {"SparseMatrix"}  # has its own tests
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -205,7 +190,7 @@ def test_bandwidths_that_are_not_positive_are_refused(name, value):
 @pytest.mark.parametrize("name", NAMES)
 def test_none_is_no_array(name):
     function, arguments, _ = calls()[name]
-    for argument in [*arrays(arguments), *({"matrix", "index", "reverse"} & set(arguments))]:
+    for argument in [*arrays(arguments), *({"matrix", "index"} & set(arguments))]:
         if (name, argument) == ("nearest", "queries"):
             continue  # the points themselves
         with pytest.raises((TypeError, ValueError)):

@@ -6,7 +6,7 @@ import pytest
 import idm
 from idm import _core
 from idm._coordinates import MapOptions, _density, diffusion_coordinates
-from idm._metric import FeaturePoints, Flow, metric_neighbors
+from idm._metric import Flow, metric_neighbors
 from idm._warnings import Advice
 from idm.exceptions import SpectrumWarning
 
@@ -89,9 +89,8 @@ def test_an_ellipse_with_the_metric_of_the_circle_has_its_eigenvalues(derivative
     else:
         DH = idm.local_derivatives(X, y, n_neighbors=50, regularization=1e-6)
     pool = idm.nearest_neighbors(X, 400)
-    data, selves = FeaturePoints(points=X, values=DH.reshape(3000, -1)), np.arange(3000).reshape(-1, 1)
     flow = Flow(tau=1.0, mixing="metric", change="derivative")
-    neighbors = metric_neighbors(data, data, selves, pool, flow, 200, 2)
+    neighbors = metric_neighbors(X, DH.reshape(3000, -1), pool, flow, 200, 2)
     found = coordinates(neighbors, 1e-4, 8, exact=False)
     np.testing.assert_allclose(found.eigenvalues, [-1, -1, -4, -4, -9, -9, -16, -16], rtol=0.02)
     # Without it, they are those of a circle as long as the ellipse is (13.36 instead of 2 pi).

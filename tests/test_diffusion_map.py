@@ -142,7 +142,7 @@ def test_each_row_is_transformed_alone(torus):
 def test_rows_are_extended_in_batches(torus, monkeypatch):
     fitted = DiffusionMap(5, n_neighbors=50).fit(torus[:500])
     once = fitted.transform(torus)
-    monkeypatch.setattr("idm._extension._MOST_PAIRS", 700 * 500)
+    monkeypatch.setattr("idm._batches._MOST_ROWS", 700)
     np.testing.assert_array_equal(fitted.transform(torus), once)
 
 

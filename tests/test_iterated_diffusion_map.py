@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import idm
 from idm import IteratedDiffusionMap, _coordinates
 from idm._feature_map import feature_map
-from idm._iteration import extend_iteration, fit_iteration
+from idm._iteration import NewPoints, extend_iteration, fit_iteration
 from idm._neighbors import NeighborIndex
 from idm._progress import Progress
 from idm._spectrum import leading_eigenpairs
@@ -379,16 +379,15 @@ def test_one_iteration_extends_its_own_points_without_their_help(feature_change,
     fitted = fit_iteration(index, pool, y, settings, 2, Progress())
     embedding = fitted.map.embedding
     moved = X + 1e-13
-    none = np.full((700, 1), -1)
-    extended, supported = extend_iteration(fitted, moved, y, index.nearest(moved, pool.indices.shape[1], 2), none, 2)
+    extended, nearest = extend_iteration(fitted, moved, y, 2)
     error = np.abs(extended - embedding).max(axis=1) / np.abs(embedding).max()
     assert np.median(error) < 1e-8  # a few differ, where a point is the last neighbour of another
     assert error.max() < 0.02
-    assert supported.all()
+    assert fitted.map.near(nearest).all()
     # The rule: points that coincide with data get their coordinates to the bit.
-    twins = np.arange(700).reshape(-1, 1)
-    extended, _ = extend_iteration(fitted, X, y, index.nearest(X, pool.indices.shape[1], 2), twins, 2)
-    np.testing.assert_array_equal(extended, embedding)
+    new = NewPoints(X, y)
+    new.advance(fitted, 2)
+    np.testing.assert_array_equal(new.coordinates, embedding)
 
 
 def test_each_row_is_transformed_alone():

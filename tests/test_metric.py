@@ -4,16 +4,14 @@ import numpy as np
 import pytest
 
 import idm
-from idm._metric import FeaturePoints, Flow, metric_neighbors, reverse_metric_neighbors
-from idm._neighbors import NeighborIndex, Reach
+from idm._metric import Flow, metric_neighbors
 
 pytestmark = pytest.mark.usefixtures("variant")
 
 
 def nearest(X, values, pool, k, tau, mixing="lengths", change="derivative", n_threads=2):
     """Of each point, by the lengths of the flow."""
-    data, selves = FeaturePoints(points=X, values=values), np.arange(len(X)).reshape(-1, 1)
-    return metric_neighbors(data, data, selves, pool, Flow(tau=tau, mixing=mixing, change=change), k, n_threads)
+    return metric_neighbors(X, values, pool, Flow(tau=tau, mixing=mixing, change=change), k, n_threads)
 
 
 def lengths(dx, DH, tau, mixing):
@@ -48,28 +46,6 @@ def test_at_tau_0_nothing_changes(rng):
         np.testing.assert_allclose(found, pool.distances, rtol=1e-15)
 
 
-def test_other_bases_use_their_own_derivative(rng):
-    X, bases, DH = rng.normal(size=(80, 3)), rng.normal(size=(7, 3)), rng.normal(size=(7, 2, 3))
-    pool = idm.nearest_neighbors(X, 40, queries=bases)
-    data, queries = (
-        FeaturePoints(points=X, values=np.zeros((80, 6))),
-        FeaturePoints(points=bases, values=DH.reshape(7, -1)),
-    )
-    flow = Flow(tau=0.6, mixing="lengths", change="derivative")
-    indices, found = metric_neighbors(data, queries, np.full((7, 1), -1), pool, flow, 10, 2)
-    expected = lengths(X[indices] - bases[:, np.newaxis], DH[:, np.newaxis], 0.6, "lengths")
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert (np.diff(found) >= 0).all()
-
-
-def test_every_thread_count_gives_the_same_bits(rng):
-    X, DH = rng.normal(size=(200, 5)), rng.normal(size=(200, 10))
-    pool = idm.nearest_neighbors(X, 50)
-    one, many = (nearest(X, DH, pool, 20, 0.5, "metric", n_threads=n) for n in (1, 3))
-    np.testing.assert_array_equal(one[0], many[0])
-    np.testing.assert_array_equal(one[1], many[1])
-
-
 @pytest.mark.parametrize("mixing", ["lengths", "metric"])
 def test_differences_of_features_take_the_place_of_derivatives(rng, mixing):
     X, Y = rng.normal(size=(150, 4)), rng.normal(size=(150, 2))
@@ -81,26 +57,6 @@ def test_differences_of_features_take_the_place_of_derivatives(rng, mixing):
     order = np.argsort(dH, axis=1, kind="stable")[:, :20]
     np.testing.assert_allclose(found, np.take_along_axis(dH, order, axis=1), rtol=1e-12)
     np.testing.assert_array_equal(indices, np.take_along_axis(pool.indices, order, axis=1))
-
-
-@pytest.mark.parametrize("change", ["derivative", "difference"])
-def test_reverse_neighbors_of_data_are_those_of_training(rng, change):
-    n = 300
-    X, values = rng.normal(size=(n, 3)), rng.normal(size=(n, 6))
-    pool = idm.nearest_neighbors(X, 50)
-    neighbors = nearest(X, values, pool, 25, 0.6, change=change)
-    expected = [{} for _ in range(n)]
-    for i, (row, lengths_of_row) in enumerate(zip(*neighbors, strict=True)):
-        for j, length in zip(row, lengths_of_row, strict=True):
-            expected[j][i] = length
-    data, twins = FeaturePoints(points=X, values=values), np.arange(n).reshape(-1, 1)
-    flow = Flow(tau=0.6, mixing="lengths", change=change)
-    found = reverse_metric_neighbors(
-        NeighborIndex(X), values, Reach.of(pool), Reach.of(neighbors), data, twins, flow, 2
-    )
-    for j in range(n):
-        row = slice(found.row_start[j], found.row_start[j + 1])
-        assert dict(zip(found.columns[row].tolist(), found.values[row].tolist(), strict=True)) == expected[j]
 
 
 @pytest.mark.parametrize("wrong", [1e160, np.inf, np.nan])

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 import idm
 import reference
 from idm import _core
-from idm._neighbors import NeighborIndex, Reach
+from idm._neighbors import NeighborIndex
 
 pytestmark = pytest.mark.usefixtures("variant")
 
@@ -241,46 +241,3 @@ def test_an_index_refuses_distances_whose_squares_overflow():
     assert index.nearest(np.array([[1e140]]), 2, 1).indices.shape == (1, 2)
     with pytest.raises(ValueError, match=r"point has points 1e.200 apart, whose squared distances overflow"):
         index.nearest(np.array([[1e200]]), 1, 1, name="point")
-
-
-# --- those that have a point as theirs
-
-
-def reverse_sets(X, k, queries, twins):
-    reach = Reach.of(idm.nearest_neighbors(X, k))
-    found = NeighborIndex(X).reverse(queries, reach, twins.reshape(-1, 1), 2)
-    rows = np.split(found.columns, found.row_start[1:-1])
-    for row, query, d in zip(rows, queries, np.split(found.values, found.row_start[1:-1]), strict=True):
-        np.testing.assert_allclose(d, np.linalg.norm(X[row] - query, axis=1), rtol=1e-14)
-        assert len(set(row.tolist())) == len(row)
-    return [set(row.tolist()) for row in rows]
-
-
-@pytest.mark.parametrize(("n", "k"), [(1, 1), (40, 1), (40, 40), (500, 12), (3000, 100)])
-@pytest.mark.parametrize("m", [1, 3, 20])
-def test_training_points_are_found_by_those_that_have_them_as_neighbors(rng, n, k, m):
-    X = rng.normal(size=(n, m))
-    indices = idm.nearest_neighbors(X, k).indices
-    expected = [set() for _ in range(n)]
-    for i, row in enumerate(indices):
-        for j in row:
-            expected[j].add(i)
-    assert reverse_sets(X, k, X, np.arange(n)) == expected
-
-
-@pytest.mark.parametrize("k", [2, 5, 8, 30])
-def test_ties_are_broken_as_in_training(k):
-    X = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), axis=-1).reshape(-1, 2)
-    expected = [set() for _ in range(144)]
-    for i, row in enumerate(idm.nearest_neighbors(X, k).indices):
-        for j in row:
-            expected[j].add(i)
-    assert reverse_sets(X, k, X, np.arange(144)) == expected
-
-
-def test_a_new_point_is_counted_as_if_it_were_the_last(rng):
-    X, queries = rng.normal(size=(200, 2)), rng.normal(size=(10, 2))
-    found = reverse_sets(X, 15, queries, np.full(10, -1))
-    for query, row in zip(queries, found, strict=True):
-        indices = idm.nearest_neighbors(np.vstack([X, query]), 15).indices
-        assert row == {i for i in range(200) if 200 in indices[i]}

@@ -13,15 +13,12 @@ void shortest(benchmark::State& state) {
     const Matrix points = torus(4000) * gaussian(3, m), derivatives = gaussian(4000, 2 * m);
     const Neighbors pool(points, 500);
     const FeaturePoints data{view(points), view(derivatives)};
-    IndexMatrix selves(4000, 1);
-    for (Index i = 0; i < 4000; ++i) selves(i, 0) = i;
     const Execution execution{static_cast<int>(state.range(0))};
     IndexMatrix indices(4000, k);
     Matrix lengths(4000, k);
     for (auto _ : state) {
-        metric_neighbors(data, data, {selves.data(), 4000, 1}, pool.indices(), pool.distances(),
-                         {0.5, Mixing::lengths, Change::derivative}, {indices.data(), 4000, k}, view(lengths),
-                         execution);
+        metric_neighbors(data, pool.indices(), pool.distances(), {0.5, Mixing::lengths, Change::derivative},
+                         {indices.data(), 4000, k}, view(lengths), execution);
     }
 }
 

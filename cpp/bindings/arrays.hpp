@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "idm/eigen.hpp"
+#include "idm/metric.hpp"
 #include "idm/neighbors.hpp"
 #include "idm/parallel.hpp"
 #include "idm/sparse_matrix.hpp"
@@ -105,9 +106,6 @@ void check_all(const View& view, const char* name, const char* rule, const Execu
 inline void check_indices(ConstIndexMatrixView indices, Index n, const Execution& execution) {
     check_all(indices, "indices", "rows of the points", execution, [n](Index i) { return i >= 0 && i < n; });
 }
-inline void check_twins(ConstIndexMatrixView twins, Index n, const Execution& execution) {
-    check_all(twins, "twins", "rows of the points, or -1", execution, [n](Index i) { return i >= -1 && i < n; });
-}
 inline void check_finite(ConstMatrixView values, const char* name, const Execution& execution) {
     check_all(values, name, "finite", execution, [](double v) { return std::isfinite(v); });
 }
@@ -122,9 +120,9 @@ struct PointIndex {
     std::unique_ptr<const NeighborIndex> index;
 };
 
-inline Reach reach_of(const Array& radii, const IndexArray& last, Index n) {
-    return {matrix(radii, "radii", n, 1), matrix(last, "last", n, 1)};
-}
+// A flow by the names of its options, and points with the features that it needs, or with derivatives of these.
+Flow flow_of(double tau, const std::string& mixing, const std::string& change);
+FeaturePoints feature_points(ConstMatrixView points, const Array& values, const Flow& flow);
 
 // Polled by the thread that called the step, which holds no GIL then. True leaves Python's exception set.
 inline bool python_interrupted() {

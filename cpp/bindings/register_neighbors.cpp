@@ -40,19 +40,6 @@ py::tuple nearest(const PointIndex& self, const std::optional<Array>& queries, I
     return py::make_tuple(indices, distances);
 }
 
-SparseMatrix reverse(const PointIndex& self, const Array& radii, const IndexArray& last, const Array& queries,
-                     const IndexArray& twins, int n_threads) {
-    const ConstMatrixView p = self.index->points(), q = matrix(queries, "queries", any, p.cols());
-    const ConstIndexMatrixView t = matrix(twins, "twins", q.rows(), 1);
-    const Reach reach = reach_of(radii, last, p.rows());
-    SparseMatrix found;
-    run(n_threads, [&](const Execution& execution) {
-        check_twins(t, p.rows(), execution);
-        found = self.index->reverse(reach, q, t, execution);
-    });
-    return found;
-}
-
 Array pair_distances(const Array& points, const IndexArray& indices, int n_threads) {
     const ConstMatrixView p = matrix(points, "points");
     const ConstIndexMatrixView i = matrix(indices, "indices", p.rows(), any);
@@ -71,9 +58,7 @@ void register_neighbors(py::module_& module) {
     py::class_<PointIndex>(module, "NeighborIndex", py::module_local())
         .def(py::init(&make_index), py::arg("points").noconvert())
         .def("nearest", &nearest, py::arg("queries").noconvert().none(true), py::arg("n_neighbors"),
-             py::arg("n_threads"), py::arg("method") = "auto")
-        .def("reverse", &reverse, py::arg("radii").noconvert(), py::arg("last").noconvert(),
-             py::arg("queries").noconvert(), py::arg("twins").noconvert(), py::arg("n_threads"));
+             py::arg("n_threads"), py::arg("method") = "auto");
     module.def("pair_distances", &pair_distances, py::arg("points").noconvert(), py::arg("indices").noconvert(),
                py::arg("n_threads"));
 }

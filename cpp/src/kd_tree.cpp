@@ -48,6 +48,14 @@ Index KdTree::build(ConstMatrixView points, Index first, Index count, Region& re
     return index;
 }
 
+void KdTree::all_squared(const double* queries, Index count, double* squared) const {
+    const Index n = static_cast<Index>(order_.size());
+    for (const Node& node : nodes_) {
+        if (node.right != 0) continue;
+        for (Index q = 0; q < count; ++q) leaf_squared(node, queries + q * m_, squared + q * n + node.first);
+    }
+}
+
 std::vector<double> KdTree::largest(const double* values) const {
     std::vector<double> result(nodes_.size());
     // Children come after their parent.

@@ -1,6 +1,7 @@
 // A k-d tree for large k: fixed-size leaves, exact bounding boxes, and searches within a radius.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,10 @@ class KdTree {
     template <class Limit, class Visit>
     void search(const double* query, Limit&& limit, Visit&& visit) const;
 
+    // The squared distances of all points, in the order of the tree, from each of `count` queries (rows of m numbers):
+    // those of query q go to squared + q N. The same bits as from search(), and a leaf at a time for all queries.
+    void all_squared(const double* queries, Index count, double* squared) const;
+
     // Per node: the largest of the values (one per row of the data) of the points below it.
     std::vector<double> largest(const double* values) const;
 
@@ -28,6 +33,7 @@ class KdTree {
 
     // The point (row of the data) at a tree position.
     std::int32_t point(Index position) const { return order_[position]; }
+    const std::vector<std::int32_t>& order() const { return order_; }
 
   private:
     struct Node {
@@ -37,6 +43,7 @@ class KdTree {
 
     Index build(ConstMatrixView points, Index first, Index count, Region& region);
     double box_distance(Index node, const double* query) const;
+    void leaf_squared(const Node& node, const double* query, double* squared) const;
 
     Index m_;
     std::vector<std::int32_t> order_;
@@ -59,6 +66,28 @@ inline double KdTree::box_distance(Index node, const double* query) const {
     return sum;
 }
 
+// Squared distances of the points of a leaf, one coordinate after the other.
+inline void KdTree::leaf_squared(const Node& node, const double* query, double* squared) const {
+    const double* column = leaves_.data() + node.first * m_;
+    double sums[leaf_size] = {};
+    if (node.count == leaf_size) {
+        for (Index c = 0; c < m_; ++c, column += leaf_size) {
+            for (Index j = 0; j < leaf_size; ++j) {
+                const double d = query[c] - column[j];
+                sums[j] += d * d;
+            }
+        }
+    } else {
+        for (Index c = 0; c < m_; ++c, column += node.count) {
+            for (Index j = 0; j < node.count; ++j) {
+                const double d = query[c] - column[j];
+                sums[j] += d * d;
+            }
+        }
+    }
+    std::copy_n(sums, node.count, squared);
+}
+
 template <class Limit, class Visit>
 void KdTree::search(const double* query, Limit&& limit, Visit&& visit) const {
     Index stack[64];
@@ -73,23 +102,8 @@ void KdTree::search(const double* query, Limit&& limit, Visit&& visit) const {
             stack[depth++] = index + 1;
             continue;
         }
-        const double* column = leaves_.data() + node.first * m_;
-        double squared[leaf_size] = {};
-        if (node.count == leaf_size) {
-            for (Index c = 0; c < m_; ++c, column += leaf_size) {
-                for (Index j = 0; j < leaf_size; ++j) {
-                    const double d = query[c] - column[j];
-                    squared[j] += d * d;
-                }
-            }
-        } else {
-            for (Index c = 0; c < m_; ++c, column += node.count) {
-                for (Index j = 0; j < node.count; ++j) {
-                    const double d = query[c] - column[j];
-                    squared[j] += d * d;
-                }
-            }
-        }
+        double squared[leaf_size];
+        leaf_squared(node, query, squared);
         visit(node.first, node.count, squared);
     }
 }

@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "blocked_distances.hpp"
-#include "collect_rows.hpp"
 #include "kd_tree.hpp"
 #include "selection.hpp"
 
@@ -205,30 +204,6 @@ void NeighborIndex::nearest(IndexMatrixView indices, MatrixView distances, const
 void NeighborIndex::nearest(ConstMatrixView queries, IndexMatrixView indices, MatrixView distances,
                             const Execution& execution, NeighborMethod method) const {
     search(queries, false, indices, distances, execution, method);
-}
-
-SparseMatrix NeighborIndex::reverse(Reach reach, ConstMatrixView queries, ConstIndexMatrixView twins,
-                                    const Execution& execution) const {
-    const Index m = points_.cols();
-    // Squared radii with room for the rounding of distances, per node.
-    std::vector<double> limits = tree_->largest(reach.radii.data());
-    const double slack = 1 + 1e-15 * static_cast<double>(m + 16);
-    for (double& limit : limits) limit = std::pow(limit * slack, 2) + 1e-300;
-    return collect_rows(
-        queries.rows(), points_.rows(), execution, [] { return 0; },
-        [&](Index i, int, auto& row) {
-            const double* query = queries.row(i).data();
-            const auto limit = [&](Index node) { return limits[node]; };
-            tree_->search(query, limit, [&](Index first, Index count, const double* squared) {
-                for (Index j = 0; j < count; ++j) {
-                    const std::int32_t point = tree_->point(first + j);
-                    const double bound = reach.radii(point, 0) * slack;
-                    if (squared[j] > bound * bound + 1e-300) continue;
-                    const double d = distance(query, points_.row(point).data(), m);
-                    if (reach.includes(point, d, twins(i, 0))) row.add(point, d);
-                }
-            });
-        });
 }
 
 void pair_distances(ConstMatrixView points, ConstIndexMatrixView indices, MatrixView distances,

@@ -93,6 +93,58 @@ class Histogram {
     int counts_[n_bins];
 };
 
+// The k smallest of n values, ties by index.
+class Smallest {
+  public:
+    // Sets chosen[i] for the k smallest of values[0..n), which have these indices; k <= n. The k-th smallest is sought
+    // between `low` and `high` first, and then everywhere.
+    void choose(const double* values, const std::int32_t* indices, Index n, Index k, double low, double high,
+                char* chosen) {
+        const double last = kth(values, n, k, low, high);
+        Index below = 0, up_to = 0;
+        for (Index i = 0; i < n; ++i) {
+            below += values[i] < last;
+            up_to += values[i] <= last;
+            chosen[i] = values[i] <= last;
+        }
+        if (up_to == k) return;
+        ties_.clear();
+        for (Index i = 0; i < n; ++i) {
+            if (values[i] == last) ties_.push_back(indices[i]);
+        }
+        std::nth_element(ties_.begin(), ties_.begin() + (k - below), ties_.end());
+        const std::int32_t first_out = ties_[k - below];
+        for (Index i = 0; i < n; ++i) chosen[i] = values[i] < last || (values[i] == last && indices[i] < first_out);
+    }
+
+  private:
+    double kth(const double* values, Index n, Index k, double low, double high) {
+        Index below = 0, size = 0;
+        const auto collect = [&](auto&& is_below, auto&& is_within) {
+            within_.resize(n + 1);
+            below = size = 0;
+            for (Index i = 0; i < n; ++i) {
+                below += is_below(values[i]);
+                within_[size] = values[i];
+                size += is_within(values[i]);
+            }
+        };
+        collect([&](double v) { return v < low; }, [&](double v) { return v >= low && v <= high; });
+        if (below >= k || k > below + size) {
+            histogram_.count(values, n);
+            const int bin = histogram_.bin_of_rank(k);
+            collect([&](double v) { return histogram_.bin(v) < bin; },
+                    [&](double v) { return histogram_.bin(v) == bin; });
+        }
+        std::nth_element(within_.begin(), within_.begin() + (k - 1 - below), within_.begin() + size);
+        return within_[k - 1 - below];
+    }
+
+    Histogram histogram_;
+    std::vector<double> within_;
+    std::vector<std::int32_t> ties_;
+};
+
 struct Neighbor {
     double distance;
     std::int32_t index;

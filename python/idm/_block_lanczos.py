@@ -1,6 +1,7 @@
 """Thick-restart block Lanczos with full orthogonalisation, for the largest eigenvalues of a symmetric matrix."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -13,6 +14,25 @@ _Array: TypeAlias = NDArray[np.float64]
 
 BLOCK = 8
 MOST_RESTARTS = 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """How many pairs are wanted: at most so many, and none below a share of a reference, or else of the largest."""
+
+    most: int
+    share: float = 0.0
+    reference: float | None = None
+
+    def least(self, values: _Array) -> float:
+        """The smallest of these eigenvalues (by decreasing size) that may be wanted."""
+        if self.share == 0:
+            return -np.inf
+        return self.share * float(values[0] if self.reference is None else self.reference)
+
+    def count(self, values: _Array) -> int:
+        """How many of them are wanted."""
+        return min(self.most, int(np.count_nonzero(values >= self.least(values))))
 
 
 class NotConverged(Exception):
@@ -64,14 +84,18 @@ class BlockLanczos:
         self._previous = Q
         self._Q, self._R = self._orthonormal(W)
 
-    def largest_value(self) -> float:
-        """The largest Ritz value."""
-        T = self._T[: self.dimension, : self.dimension]
-        return float(scipy.linalg.eigvalsh(T, check_finite=False)[-1])
+    def largest(self) -> tuple[float, float]:
+        """The largest Ritz value, and its residual."""
+        d = self.dimension
+        value, y = scipy.linalg.eigh(self._T[:d, :d], check_finite=False, subset_by_index=[d - 1, d - 1])
+        return float(value[0]), float(np.linalg.norm(self._R @ y[d - BLOCK :]))
 
-    def converge(self, n_pairs: int, tolerance: float) -> tuple[_Array, _Array]:
-        """The `n_pairs` largest eigenvalues, by decreasing size, and their vectors (N, n_pairs)."""
-        check = n_pairs + n_pairs // 2 + 4 * BLOCK
+    def converge(self, wanted: Wanted, tolerance: float) -> tuple[_Array, _Array]:
+        """The largest eigenvalues that are wanted, by decreasing size, and their vectors (N, n).
+
+        Where the share decides, the next Ritz value has to be below it for sure.
+        """
+        check = wanted.most + wanted.most // 2 + 4 * BLOCK if wanted.share == 0 else 8 * BLOCK
         history: list[tuple[int, float]] = []  # dimension and largest residual, at the checks since the last restart
         while True:
             self.step()
@@ -80,14 +104,16 @@ class BlockLanczos:
                 continue
             values, Y = scipy.linalg.eigh(self._T[:d, :d], check_finite=False, driver="evd")
             values, Y = values[::-1], Y[:, ::-1]
-            residuals = np.linalg.norm(self._R @ Y[d - BLOCK :, :n_pairs], axis=0)
-            n_converged = int(np.count_nonzero(residuals <= tolerance))
-            if n_converged == n_pairs:
-                return values[:n_pairs].copy(), self._V[:, self._c : self._c + d] @ Y[:, :n_pairs]
+            n = wanted.count(values)
+            residuals = np.linalg.norm(self._R @ Y[d - BLOCK :, : n + 1], axis=0)
+            decided = n == wanted.most or (n < d and values[n] + residuals[n] < wanted.least(values))
+            n_converged = int(np.count_nonzero(residuals[:n] <= tolerance))
+            if n_converged == n and decided:
+                return values[:n].copy(), self._V[:, self._c : self._c + d] @ Y[:, :n]
             history.append((d, float(np.log(residuals.max()))))
             check = _next_check(history, tolerance)
             if self.full:
-                keep = n_pairs + 4 * BLOCK
+                keep = n + 4 * BLOCK
                 if self.n_restarts == MOST_RESTARTS or keep + BLOCK > d:
                     raise NotConverged(n_converged)
                 self._restart(values[:keep], Y[:, :keep])

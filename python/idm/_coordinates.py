@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from idm import _core
 from idm._kernel import global_bandwidth, normalized_kernel, warn_if_cut
 from idm._neighbors import Neighbors
-from idm._spectrum import EigenSolver, SolverInfo, leading_eigenpairs
+from idm._spectrum import TOLERANCE, EigenSolver, SolverInfo, leading_eigenpairs
 from idm._validation import SMALLEST_BANDWIDTH
 from idm._warnings import SILENT, Advice
 from idm.exceptions import SpectrumWarning
@@ -36,7 +36,9 @@ class MapOptions:
     alpha: float = 1.0
     diffusion_time: float | None = None  # in units of epsilon; None: by the last neighbour
     rescaling: Rescaling = "isometric"
+    least_weight: float = 0.0  # (xi / xi_1)^(2 s / eps), below which a coordinate is left out
     eigen_solver: EigenSolver = "auto"
+    tolerance: float = TOLERANCE  # of the residuals of eigenpairs
     spread: float | None = None  # of the points: what a graph that falls apart is scaled to, instead of near pairs
     advice: Advice = SILENT
 
@@ -72,13 +74,6 @@ class Coordinates:
         """(N, M), what one step of the diffusion from new points averages: heat / xi times the eigenfunctions."""
         return self.functions * np.divide(self.heat, self.xi, out=np.zeros_like(self.xi), where=self.xi > _LEAST_XI)
 
-    def of_size(self, least: float) -> "Coordinates":
-        """Those coordinates that reach this share of the largest."""
-        sizes = np.abs(self.embedding).max(axis=0)
-        kept = sizes >= least * sizes.max()
-        functions = np.ascontiguousarray(self.functions[:, kept])
-        return replace(self, xi=self.xi[kept], functions=functions, heat=self.heat[kept])
-
 
 def diffusion_coordinates(neighbors: Neighbors, options: MapOptions, threads: int, *, exact: bool) -> Coordinates:
     """The diffusion map of neighbours with any distances; `exact` if they are those that a search finds.
@@ -103,7 +98,15 @@ def diffusion_coordinates(neighbors: Neighbors, options: MapOptions, threads: in
     near = neighbors.first(options.n_neighbors_bandwidth)
     del neighbors  # the eigenpairs need their memory
     n_pairs = min(options.n_components, n - 1) + 1
-    pairs = leading_eigenpairs(kernel, n_pairs, threads, solver=options.eigen_solver, advice=advice)
+    pairs = leading_eigenpairs(
+        kernel,
+        n_pairs,
+        threads,
+        solver=options.eigen_solver,
+        tolerance=options.tolerance,
+        least_share=options.least_weight ** (1 / (2 * time)) if time > 0 else 0.0,
+        advice=advice,
+    )
     density = _density(kernel.D, epsilon, dimension)
     functions = pairs.vectors / kernel.Dh[:, np.newaxis]
     functions *= np.sqrt(n / np.sum(functions**2 / density[:, np.newaxis], axis=0))

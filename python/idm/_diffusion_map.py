@@ -10,13 +10,22 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from idm._batches import in_batches
 from idm._coordinates import RESCALINGS, MapOptions, Rescaling, diffusion_coordinates
-from idm._extension import FittedMap, extend_rows, warn_unsupported
+from idm._extension import PLAIN, FittedMap, extend_rows, support_radii, warn_unsupported
 from idm._landmarks import choose_landmarks, n_landmarks_of
-from idm._neighbors import NeighborIndex, Reach, as_neighbors, check_squares, refined
+from idm._neighbors import NeighborIndex, as_neighbors, check_squares, refined
 from idm._spectrum import EIGEN_SOLVERS, EigenSolver
 from idm._threads import n_threads
-from idm._validation import all_or_nothing, as_bandwidths, as_choice, as_integer, as_real, estimator_points
+from idm._validation import (
+    all_or_nothing,
+    as_bandwidths,
+    as_choice,
+    as_integer,
+    as_real,
+    estimator_points,
+    estimator_queries,
+)
 from idm._warnings import Advice
 from idm.exceptions import (
     CoincidentPointsError,
@@ -145,7 +154,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def fit(self, X: ArrayLike, y: Any = None) -> "DiffusionMap":
         """Compute the coordinates of the rows of X; y is ignored."""
         with all_or_nothing(self):
-            return self._fit(estimator_points(self, X, fit=True))
+            return self._fit(estimator_points(self, X))
 
     def _fit(self, points: NDArray[np.float64]) -> "DiffusionMap":
         n, threads = len(points), n_threads(self.n_jobs)
@@ -164,21 +173,25 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             neighbors = as_neighbors(self.precomputed_knn, "precomputed_knn", n)
             check_squares(neighbors.distances, "precomputed_knn")
             neighbors, euclidean = refined(points, neighbors, threads)
-        reach, k = Reach.of(neighbors), neighbors.indices.shape[1]
+        k, radii = neighbors.indices.shape[1], neighbors.distances[:, -1:].copy()
+        support = support_radii(neighbors, options.n_neighbors_bandwidth)
         copies = index.first_copies(neighbors, threads)
         coordinates = diffusion_coordinates(neighbors, options, threads, exact=self.precomputed_knn is None)
         fitted = FittedMap(
             index=index,
-            metric=None,
+            flow=PLAIN,
+            values=np.empty((n_landmarks, 0)),
             pool_size=k,
             n_neighbors=k,
-            reach=reach,
+            pool_radii=radii,
+            radii=radii,
+            support=support,
             coordinates=coordinates,
             embedding=coordinates.embedding[copies],
         )
         embedding = fitted.embedding
         if n_landmarks < n:
-            embedding, _ = extend_rows(fitted, points, threads)
+            embedding, _ = in_batches(lambda part: extend_rows(fitted, part, threads), points)
         self._map, self._euclidean = fitted, euclidean
         self.embedding_, self.landmarks_ = embedding, landmarks
         self.eigenvalues_ = coordinates.eigenvalues
@@ -223,23 +236,27 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         bit. Rows far from all training data get the coordinates of the nearest data and an `ExtrapolationWarning`;
         `supported` tells which they are.
         """
-        extended, supported = self._extend(X)
+        queries, threads = self._queries(X)
+        extended, supported = in_batches(lambda part: extend_rows(self._map, part, threads), queries)
         warn_unsupported(supported)
         return extended
 
     def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which rows of X are near enough to the training data for `transform` to say something: (rows,)."""
-        return self._extend(X)[1]
+        """Which rows of X are near enough to the training data for `transform` to say something: (rows,).
 
-    def _extend(self, X: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        Those at most as far from the nearest of the data as its own `n_neighbors_bandwidth`-th neighbour.
+        """
+        queries, threads = self._queries(X)
+        return in_batches(lambda part: (self._map.supported(part, threads),), queries)[0]
+
+    def _queries(self, X: ArrayLike) -> tuple[NDArray[np.floating[Any]], int]:
         check_is_fitted(self)
         if not self._euclidean:
             raise ValueError(
                 "precomputed_knn were not the Euclidean distances of the rows of X, so that neighbours of new points "
                 "cannot be found; use embedding_, or fit without precomputed_knn"
             )
-        queries = estimator_points(self, X, fit=False)
-        return extend_rows(self._map, queries, n_threads(self.n_jobs))
+        return estimator_queries(self, X), n_threads(self.n_jobs)
 
     def diffusion_distances(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
         """Rescaled diffusion distances between the rows of X and of Y (or of X): for near points, geodesic ones."""

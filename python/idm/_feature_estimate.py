@@ -1,7 +1,6 @@
 """The feature at every row, by an estimate that did not see the row's own y (section 10 of the method)."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -13,7 +12,7 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
 
 from idm import _core
-from idm._extension import batches
+from idm._batches import batches
 from idm._neighbors import NeighborIndex, Neighbors
 from idm._threads import one_blas_thread
 from idm._warnings import warn
@@ -142,7 +141,7 @@ class CrossFitted:
         """See FeatureEstimate. Rows may depend on each other's number, in the last bits, as the regressor has it."""
         twins = self._index.nearest(queries, 1, threads).twins()
         predicted = _finite(self._model.predict(queries), (len(queries), self.left_out.shape[1]))
-        return np.where(twins >= 0, self.left_out[twins[:, 0]], predicted)
+        return np.where(twins[:, np.newaxis] >= 0, self.left_out[twins], predicted)
 
 
 def _finite(predicted: Any, shape: tuple[int, ...]) -> _Array:
@@ -170,11 +169,11 @@ class LocalAffine:
         """See FeatureEstimate. Each row's result depends on that row alone, to the bit."""
         mapped = _linear_map(queries / self.units[0], self.centre, self.A)
         result = np.empty((len(queries), self.values.shape[1]))
-        for rows in batches(len(queries), len(self.index)):
+        for rows in batches(len(queries), _N_NEIGHBORS):
             near = self.index.nearest(mapped[rows], min(_N_NEIGHBORS, len(self.index)), threads)
             fitted = _estimates(self.index, self.values, mapped[rows], near, [self.factor], [self.gamma], threads)
             twins = near.twins()
-            result[rows] = np.where(twins >= 0, self.left_out[twins[:, 0]], self.units[1] * fitted[:, 0, 0])
+            result[rows] = np.where(twins[:, np.newaxis] >= 0, self.left_out[twins], self.units[1] * fitted[:, 0, 0])
         return result
 
 
@@ -210,7 +209,7 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
         A, shrink = _next_map(A2, shrink), shrink / 4
     A, index, factor, gamma, A2 = best
     left_out = np.empty_like(values)
-    for part in batches(n, n):
+    for part in batches(n, k):
         near = _others(index, np.arange(n)[part], k, threads)
         left_out[part] = _estimates(index, values, index.points[part], near, [factor], [gamma], threads)[:, 0, 0]
     with np.errstate(over="ignore"):
@@ -283,7 +282,7 @@ def _tuned(
 
     def errors(factors: Any, gammas: Any) -> _Array:
         total = np.zeros((len(factors), len(gammas)))
-        for part in _parts(len(rows), total.size * values.shape[1]):
+        for part in batches(len(rows), total.size * values.shape[1]):
             some = Neighbors(near.indices[part], near.distances[part])
             fitted = _estimates(index, values, index.points[rows[part]], some, factors, gammas, threads)
             total += np.sum((fitted - values[rows[part], np.newaxis, np.newaxis]) ** 2, axis=(0, 3))
@@ -315,7 +314,7 @@ def _averaged_derivatives(
     bandwidth = factor * np.where(unit > 0, unit, 1.0)
     total = np.zeros((m, m))
     with one_blas_thread():
-        for part in _parts(len(rows), m * values.shape[1]):
+        for part in batches(len(rows), m * values.shape[1]):
             derivatives, _ = _core.local_derivatives(
                 index.points, values, index.points[rows[part]], None, near.indices[part], near.distances[part],
                 bandwidth[part], "affine", gamma, threads,
@@ -324,9 +323,3 @@ def _averaged_derivatives(
             total += by_column.T @ by_column
         total = total if A is None else A @ total @ A.T
     return total / len(rows)
-
-
-def _parts(n_rows: int, numbers_per_row: int) -> Iterator[slice]:
-    """Slices of the rows that bound the memory of what each has."""
-    size = max(8, 20_000_000 // numbers_per_row)
-    return (slice(start, min(n_rows, start + size)) for start in range(0, n_rows, size))

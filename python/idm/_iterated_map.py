@@ -19,8 +19,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from idm._batches import batches, in_batches
 from idm._coordinates import RESCALINGS, MapOptions, Rescaling
-from idm._extension import batches, warn_unsupported
+from idm._extension import warn_unsupported
 from idm._feature_estimate import FeatureEstimate, feature_scale, fit_estimate
 from idm._feature_map import feature_map
 from idm._iteration import Iteration, NewPoints, Settings, iterate
@@ -37,7 +38,7 @@ from idm._validation import (
     as_choice,
     as_integer,
     as_real,
-    estimator_points,
+    estimator_queries,
 )
 from idm._warnings import Advice, warn
 from idm.exceptions import (
@@ -63,7 +64,7 @@ _SCORED_SHARE = 20
 
 @dataclass(frozen=True, kw_only=True)
 class IterationRecord:
-    """What an iteration came to; arrays per point are of the landmarks, except `embedding`."""
+    """What an iteration came to; arrays per point are of the landmarks."""
 
     iteration: int
     epsilon: float
@@ -71,7 +72,7 @@ class IterationRecord:
     eigenvalues: _Array  # (M,), of the Laplacian in the metric of the flow
     local_dimension: _Array
     density: _Array
-    embedding: _Array  # (N, M'), of all rows of X
+    embedding: _Array  # (L, M')
     n_coordinates: int  # M', those that matter
     distance_change: float  # of random pairs since the iteration before, relative, but for a common factor
     validation_score: float | None  # R^2 of the feature at rows that were held out, from neighbours in the embedding
@@ -173,7 +174,7 @@ class IteratedMap(
         rows = self._rows(points, features, random_state, threads)
         stopping = self._stopping(held_out=len(rows.held_out) > 0)
         iterations, records = self._iterate(rows, stopping, random_state, threads)
-        embedding = records[stopping.kept - 1].embedding
+        embedding = _mapped(rows, records[stopping.kept - 1].embedding, iterations[: stopping.kept], threads)
         self._regression: Any = None if rows.estimate is not None else _regression(embedding, features)
         self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, iterations[: stopping.kept]
         self._placing = rows.placing[rows.landmarks]
@@ -213,10 +214,9 @@ class IteratedMap(
     def _iterate(
         self, rows: _FitRows, stopping: Stopping, random_state: np.random.RandomState, threads: int
     ) -> tuple[list[Iteration], list[IterationRecord]]:
-        """Algorithm 2 on the landmarks; all other rows are mapped along."""
-        n, landmarks, settings = len(rows.points), rows.landmarks, rows.settings
-        others = np.setdiff1d(np.arange(n), landmarks)
-        new = NewPoints(rows.points[others], rows.scale * rows.placing[others])
+        """Algorithm 2 on the landmarks; rows that are held out are mapped along."""
+        landmarks, settings = rows.landmarks, rows.settings
+        held_out = NewPoints(rows.points[rows.held_out], rows.scale * rows.placing[rows.held_out])
         change = DistanceChange(rows.points[landmarks], random_state)
         # Derivatives are taken of the measured features.
         carried = rows.scale * (rows.placing if settings.flow.change == "difference" else rows.features)[landmarks]
@@ -229,18 +229,13 @@ class IteratedMap(
             pool = index.nearest(None, settings.pool_size(len(index)), threads)
             copies = index.first_copies(pool, threads)
             for fitted in stopping.until_stopped(iterate(index, pool, carried, settings, threads, shown)):
-                embedding = np.empty((n, fitted.map.embedding.shape[1]))
-                embedding[landmarks] = fitted.map.embedding[copies]
-                if len(others):
-                    shown.stage("other rows")
-                    new.advance(fitted, threads)
-                    embedding[others] = new.coordinates
+                held_out.advance(fitted, threads)
                 record = _record(
                     fitted,
                     iteration=stopping.last,
-                    embedding=embedding,
+                    embedding=fitted.map.embedding[copies],
                     distance_change=change.update(fitted.map.embedding),
-                    validation_score=_held_out_score(rows, fitted.image, embedding, threads),
+                    validation_score=_held_out_score(rows, fitted.image, held_out.coordinates, threads),
                     seconds=time.perf_counter() - start,
                 )
                 iterations.append(fitted)
@@ -260,13 +255,18 @@ class IteratedMap(
         Each row's result depends on that row alone, to the bit (as far as that of a `feature_estimator` does). Rows
         far from all training data get an `ExtrapolationWarning`; `supported` tells which they are.
         """
-        extended, supported = self._extend(X)
+        check_is_fitted(self)
+        threads = n_threads(self.n_jobs)
+        extended, supported = in_batches(lambda part: self._extend(part, threads), estimator_queries(self, X))
         warn_unsupported(supported)
         return extended
 
     def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which rows of X are near enough to the training data for `transform` to say something: (rows,)."""
-        return self._extend(X)[1]
+        check_is_fitted(self)
+        threads = n_threads(self.n_jobs)
+        first = self._iterations[0].map
+        return in_batches(lambda part: (first.supported(part, threads),), estimator_queries(self, X))[0]
 
     @property
     def feature_map_(self) -> _Array:
@@ -285,13 +285,9 @@ class IteratedMap(
             self._feature_map = feature_map(embedding, self._placing, n_threads(self.n_jobs))
         return self._feature_map
 
-    def _extend(self, X: ArrayLike) -> tuple[_Array, NDArray[np.bool_]]:
-        check_is_fitted(self)
-        queries, threads = estimator_points(self, X, fit=False), n_threads(self.n_jobs)
+    def _extend(self, queries: _Array, threads: int) -> tuple[_Array, NDArray[np.bool_]]:
         features = None if self._estimate is None else self._scale_ * self._estimate.at(queries, threads)
-        new = NewPoints(queries, features)
-        for fitted in self._iterations:
-            new.advance(fitted, threads)
+        new = _advanced(NewPoints(queries, features), self._iterations, threads)
         return new.coordinates, new.supported
 
     def _estimated(self, X: ArrayLike) -> _Array:
@@ -300,10 +296,12 @@ class IteratedMap(
         if self._estimate is None:
             predicted: _Array = self._regression.predict(self.transform(X))
             return predicted.reshape(len(predicted), -1)
-        queries, threads = estimator_points(self, X, fit=False), n_threads(self.n_jobs)
-        first = self._iterations[0].map
-        warn_unsupported(first.near(first.index.nearest(queries, 1, threads)))
-        return self._estimate.at(queries, threads)
+        estimate, first, threads = self._estimate, self._iterations[0].map, n_threads(self.n_jobs)
+        estimated, supported = in_batches(
+            lambda part: (estimate.at(part, threads), first.supported(part, threads)), estimator_queries(self, X)
+        )
+        warn_unsupported(supported)
+        return estimated
 
     def _check_parameters(self) -> None:
         """Those that are needed late, before anything is computed."""
@@ -400,14 +398,31 @@ def _regression(embedding: _Array, features: _Array) -> Any:
 
 def _relevance(first: Iteration, scale: float) -> _Array:
     """The mean of DH^T DH over the landmarks, from the derivatives of the first iteration."""
-    assert first.map.metric is not None
-    derivatives = first.map.metric.values.reshape(-1, first.map.index.points.shape[1]) / scale
+    derivatives = first.map.values.reshape(-1, first.map.index.points.shape[1]) / scale
     relevance: _Array = derivatives.T @ derivatives / len(first.map.index)
     return relevance
 
 
-def _held_out_score(rows: _FitRows, image: NeighborIndex, embedding: _Array, threads: int) -> float | None:
-    """R^2 of features predicted as the mean of many neighbours in the embedding: what the map is for.
+def _advanced(new: NewPoints, iterations: list[Iteration], threads: int) -> NewPoints:
+    for fitted in iterations:
+        new.advance(fitted, threads)
+    return new
+
+
+def _mapped(rows: _FitRows, embedding: _Array, iterations: list[Iteration], threads: int) -> _Array:
+    """The coordinates (N, M') of all rows, given those of the landmarks."""
+    result = np.empty((len(rows.points), embedding.shape[1]))
+    result[rows.landmarks] = embedding
+    others = np.setdiff1d(np.arange(len(result)), rows.landmarks)
+    for part in batches(len(others)):
+        some = others[part]
+        new = NewPoints(rows.points[some], rows.scale * rows.placing[some])
+        result[some] = _advanced(new, iterations, threads).coordinates
+    return result
+
+
+def _held_out_score(rows: _FitRows, image: NeighborIndex, coordinates: _Array, threads: int) -> float | None:
+    """R^2 of features predicted as the mean of many neighbours in the coordinates: what the map is for.
 
     A linear regression on all coordinates predicts as well before the irrelevant directions are gone.
     """
@@ -415,8 +430,8 @@ def _held_out_score(rows: _FitRows, image: NeighborIndex, embedding: _Array, thr
         return None
     k, features = max(1, len(image) // _SCORED_SHARE), rows.features[rows.landmarks]
     predicted = np.empty((len(rows.held_out), features.shape[1]))
-    for part in batches(len(predicted), len(image) * features.shape[1]):
-        found = image.nearest(embedding[rows.held_out[part]], k, threads)
+    for part in batches(len(predicted), k * features.shape[1]):
+        found = image.nearest(coordinates[part], k, threads)
         predicted[part] = features[found.indices].mean(axis=1)
     return float(r2_score(rows.features[rows.held_out], predicted))
 
@@ -426,7 +441,7 @@ def _record(fitted: Iteration, **figures: Any) -> IterationRecord:
     return IterationRecord(
         epsilon=coordinates.epsilon,
         diffusion_time=coordinates.diffusion_time,
-        eigenvalues=fitted.eigenvalues,
+        eigenvalues=coordinates.eigenvalues,
         local_dimension=fitted.local_dimension,
         density=coordinates.density,
         n_coordinates=fitted.map.embedding.shape[1],

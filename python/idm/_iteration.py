@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from idm import _core
+from idm._batches import batches
 from idm._coordinates import MapOptions, diffusion_coordinates
-from idm._extension import FittedMap, FlowMetric, batches, extend
+from idm._extension import FittedMap, extend, support_radii
 from idm._local_derivatives import DerivativeMethod
 from idm._local_geometry import Tuning, tuned_geometry
-from idm._metric import FeaturePoints, Flow, metric_neighbors
-from idm._neighbors import NeighborIndex, Neighbors, Reach
+from idm._metric import Flow, metric_neighbors
+from idm._neighbors import NeighborIndex, Neighbors
 from idm._progress import Progress
 from idm.exceptions import OutlierWarning
 
@@ -25,8 +26,10 @@ _POOL = 5 / 3
 # Points coincide when the square root of the bandwidth is this share of the spread of the data, or less: half of the
 # digits of a float64, so that whatever is below comes from rounding errors. Such a map has collapsed.
 _COLLAPSED = 1e-8
-# Coordinates below this share of the largest are dropped.
-_NEGLIGIBLE = 1e-3
+# Coordinates with less than this share of the weight of the first are not computed.
+_LEAST_WEIGHT = 1e-3
+# Of eigenpairs: the error that it leaves in distances is below 1e-6 of the largest.
+_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +59,10 @@ class Iteration:
     """A fitted iteration: everything that takes new points through it."""
 
     settings: Settings
-    map: FittedMap  # of the coordinates that matter
+    map: FittedMap
     features: _Array  # (N, n)
     bandwidth: _Array | None  # (N,), of the derivatives, if these are used
     local_dimension: _Array  # (N,), of Algorithm 1 if there are derivatives, else of the kernel
-    eigenvalues: _Array  # (M,), of all coordinates
     image: NeighborIndex  # of the coordinates: where the next iteration starts
 
 
@@ -101,30 +103,29 @@ def fit_iteration(
             settings.regularization, threads,
         )  # fmt: skip
         values = derivatives.reshape(n, -1)
-    data = FeaturePoints(points=index.points, values=values)
-    selves = np.arange(n).reshape(-1, 1)
-    neighbors = metric_neighbors(data, data, selves, pool, flow, k, threads)
-    pool_reach, reach = Reach.of(pool), Reach.of(neighbors)
+    neighbors = metric_neighbors(index.points, values, pool, flow, k, threads)
     shown.stage("eigenpairs")
-    options = replace(settings.map, spread=_spread(index.points))
+    radii = neighbors.distances[:, -1:].copy()
+    options = replace(settings.map, spread=_spread(index.points), least_weight=_LEAST_WEIGHT, tolerance=_TOLERANCE)
     coordinates = diffusion_coordinates(neighbors, options, threads, exact=False)
-    kept = coordinates.of_size(_NEGLIGIBLE)
-    embedding = kept.embedding
+    embedding = coordinates.embedding
     return Iteration(
         settings=settings,
         map=FittedMap(
             index=index,
-            metric=FlowMetric(flow=flow, values=values, pool_reach=pool_reach),
-            pool_size=settings.pool_size(n),
+            flow=flow,
+            values=values,
+            pool_size=pool.indices.shape[1],
             n_neighbors=k,
-            reach=reach,
-            coordinates=kept,
+            pool_radii=pool.distances[:, -1:].copy(),
+            radii=radii,
+            support=support_radii(pool, options.n_neighbors_bandwidth),
+            coordinates=coordinates,
             embedding=embedding,
         ),
         features=features,
         bandwidth=bandwidth,
-        local_dimension=kept.dimension if dimension is None else dimension,
-        eigenvalues=coordinates.eigenvalues,
+        local_dimension=coordinates.dimension if dimension is None else dimension,
         image=NeighborIndex(embedding),
     )
 
@@ -134,52 +135,53 @@ def _spread(points: _Array) -> float:
     return float(np.ptp(points, axis=0).max())
 
 
-def extend_iteration(
-    fitted: Iteration, queries: _Array, features: _Array | None, pool: Neighbors, twins: NDArray[np.intp], threads: int
-) -> tuple[_Array, NDArray[np.bool_]]:
-    """The coordinates (Q, M') of new points with their pool and features after this iteration; see `extend`."""
-    values = features if fitted.bandwidth is None else _derivatives(fitted, queries, features, pool, twins, threads)
-    return extend(fitted.map, queries, values, pool, twins, threads)
-
-
 class NewPoints:
     """New points on their way through the iterations: `advance` them by each in turn.
 
-    `features` are what the flow needs of them. Each row's result depends on that row alone, to the bit.
+    `features` are what the flow needs of them. Each row's result depends on that row alone, to the bit. Rows that
+    coincide with data of the first iteration have the coordinates of these to the bit: the next iteration would take a
+    rounding error for another point.
     """
 
     def __init__(self, queries: _Array, features: _Array | None) -> None:
         self.coordinates = queries
         self.supported = np.ones(len(queries), dtype=np.bool_)
         self._features = features
-        self._twins: NDArray[np.intp] | None = None  # in the data of the first iteration
+        self._twins: NDArray[np.intp] | None = None  # in the data of the first iteration, or -1
 
     def advance(self, fitted: Iteration, threads: int) -> None:
         """Replace the coordinates by those after this iteration."""
-        n, first = len(self.coordinates), self._twins is None
-        twins = np.empty((n, 1), dtype=np.intp) if self._twins is None else self._twins
-        result = np.empty((n, fitted.map.embedding.shape[1]))
-        for rows in batches(n, len(fitted.map.index)):
-            pool = fitted.map.pool(self.coordinates[rows], threads)
-            if first:
-                twins[rows] = pool.twins()
-            features = None if self._features is None else self._features[rows]
-            result[rows], supported = extend_iteration(
-                fitted, self.coordinates[rows], features, pool, twins[rows], threads
-            )
-            self.supported[rows] &= supported
-        self.coordinates, self._twins = result, twins
+        new = slice(None) if self._twins is None else np.flatnonzero(self._twins < 0)
+        features = None if self._features is None else self._features[new]
+        extended, nearest = extend_iteration(fitted, self.coordinates[new], features, threads)
+        if self._twins is None:
+            self._twins = nearest.twins()
+            self.supported = fitted.map.near(nearest)
+            new = np.flatnonzero(self._twins < 0)
+            extended = extended[new]
+        self.coordinates = fitted.map.embedding[self._twins]
+        self.coordinates[new] = extended
 
 
-def _derivatives(
-    fitted: Iteration, queries: _Array, features: _Array | None, pool: Neighbors, twins: NDArray[np.intp], threads: int
-) -> _Array:
-    """DH at new points, with the bandwidth of the nearest data point; where they coincide with one, its own DH."""
+def extend_iteration(
+    fitted: Iteration, queries: _Array, features: _Array | None, threads: int
+) -> tuple[_Array, Neighbors]:
+    """The coordinates (Q, M') of new points with their features after this iteration; see `extend`."""
+    values = features if fitted.bandwidth is None else _derivatives(fitted, queries, features, threads)
+    assert values is not None
+    return extend(fitted.map, queries, values, threads)
+
+
+def _derivatives(fitted: Iteration, queries: _Array, features: _Array | None, threads: int) -> _Array:
+    """DH (Q, n m) at new points, with the bandwidth of the nearest data point."""
     assert fitted.bandwidth is not None
-    assert fitted.map.metric is not None
-    near = pool.first(fitted.map.n_neighbors)
-    derivatives, _ = _core.local_derivatives(
-        fitted.map.index.points, fitted.features, queries, features, *near, fitted.bandwidth[near.indices[:, :1]],
-        fitted.settings.derivative, fitted.settings.regularization, threads,
-    )  # fmt: skip
-    return np.where(twins >= 0, fitted.map.metric.values[twins[:, 0]], derivatives.reshape(len(queries), -1))
+    index, settings = fitted.map.index, fitted.settings
+    result = np.empty((len(queries), fitted.map.values.shape[1]))
+    for rows in batches(len(queries), fitted.map.n_neighbors):
+        near = index.nearest(queries[rows], fitted.map.n_neighbors, threads)
+        derivatives, _ = _core.local_derivatives(
+            index.points, fitted.features, queries[rows], None if features is None else features[rows], *near,
+            fitted.bandwidth[near.indices[:, :1]], settings.derivative, settings.regularization, threads,
+        )  # fmt: skip
+        result[rows] = derivatives.reshape(len(derivatives), -1)
+    return result

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from idm._batches import in_batches
 from idm._coordinates import MapOptions, diffusion_coordinates
 from idm._extension import warn_unsupported
 from idm._iteration import NewPoints, Settings, fit_iteration
@@ -15,7 +16,7 @@ from idm._metric import Flow
 from idm._neighbors import NeighborIndex
 from idm._progress import Progress
 from idm._threads import n_threads
-from idm._validation import all_or_nothing, as_choice, as_integer, as_real, estimator_data, estimator_points
+from idm._validation import all_or_nothing, as_choice, as_integer, as_real, estimator_data, estimator_queries
 from idm._warnings import Advice
 from idm.exceptions import CoincidentPointsError, DisconnectedGraphWarning, EigenpairError, OutlierWarning
 
@@ -134,7 +135,7 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._from_functions, *_ = np.linalg.lstsq(_with_constant(target), features, rcond=None)
         self._one_feature = given.ndim == 1
         self._iteration = iteration
-        self.eigenvalues_ = np.stack([iteration.eigenvalues, map_of_y.eigenvalues])
+        self.eigenvalues_ = np.stack([iteration.map.coordinates.eigenvalues, map_of_y.eigenvalues])
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -142,22 +143,25 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: ArrayLike) -> _Array:
         """H at new points: eigenfunctions on X, mapped to those on Y, and from there to y."""
-        predicted, supported = self._extend(X)
+        queries, threads = self._queries(X)
+        predicted, supported = in_batches(lambda part: self._predict(part, threads), queries)
         warn_unsupported(supported)
         return predicted[:, 0] if self._one_feature else predicted
 
-    def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which rows of X are near enough to the training data for `predict` to say something: (rows,)."""
-        return self._extend(X)[1]
-
-    def _extend(self, X: ArrayLike) -> tuple[_Array, NDArray[np.bool_]]:
-        check_is_fitted(self)
-        queries = estimator_points(self, X, fit=False)
-        threads = n_threads(self.n_jobs)
+    def _predict(self, queries: _Array, threads: int) -> tuple[_Array, NDArray[np.bool_]]:
         new = NewPoints(queries, None)
         new.advance(self._iteration, threads)
         functions = new.coordinates / self._norms
         return _with_constant(functions @ self.feature_map_) @ self._from_functions, new.supported
+
+    def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which rows of X are near enough to the training data for `predict` to say something: (rows,)."""
+        queries, threads = self._queries(X)
+        return in_batches(lambda part: (self._iteration.map.supported(part, threads),), queries)[0]
+
+    def _queries(self, X: ArrayLike) -> tuple[NDArray[np.floating[Any]], int]:
+        check_is_fitted(self)
+        return estimator_queries(self, X), n_threads(self.n_jobs)
 
 
 def _with_constant(functions: _Array) -> _Array:

@@ -1,6 +1,5 @@
 """Step 1: exact nearest neighbours."""
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,21 +22,8 @@ class Neighbors(NamedTuple):
         return Neighbors(np.ascontiguousarray(self.indices[:, :k]), np.ascontiguousarray(self.distances[:, :k]))
 
     def twins(self) -> NDArray[np.intp]:
-        """The point that each row coincides with, or -1: (rows, 1). Of copies it is the first."""
-        return np.where(self.distances[:, :1] == 0, self.indices[:, :1], -1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reach:
-    """How far each point counts others among its neighbours: distance and index of the last of them, both (N, 1)."""
-
-    radii: NDArray[np.float64]
-    last: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, neighbors: Neighbors) -> "Reach":
-        """The reach of the points that these are the neighbours of."""
-        return cls(radii=neighbors.distances[:, -1:].copy(), last=neighbors.indices[:, -1:].copy())
+        """The point that each row coincides with, or -1: (rows,). Of copies it is the first."""
+        return np.where(self.distances[:, 0] == 0, self.indices[:, 0], -1)
 
 
 class NeighborIndex:
@@ -63,15 +49,9 @@ class NeighborIndex:
         check_squares(found.distances, name)
         return found
 
-    def reverse(
-        self, queries: NDArray[np.float64], reach: Reach, twins: NDArray[np.intp], threads: int
-    ) -> _core.SparseMatrix:
-        """The points that would count each query among their neighbours, as rows with their distances."""
-        return self._tree.reverse(reach.radii, reach.last, queries, twins, threads)
-
-    def reverse_by_length(self, values: NDArray[np.float64], **options: Any) -> _core.SparseMatrix:
-        """The same by the lengths of a flow; see `_metric.reverse_metric_neighbors`."""
-        return _core.reverse_metric_neighbors(self._tree, values, **options)
+    def extend(self, **map_and_bases: Any) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
+        """A map of the points at new ones; see `_extension.extend`."""
+        return _core.extend(self._tree, **map_and_bases)
 
     def first_copies(self, own: Neighbors, threads: int) -> NDArray[np.intp] | slice:
         """The first copy of each point, given their own neighbours: what new points that coincide with them find."""

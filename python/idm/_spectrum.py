@@ -1,16 +1,17 @@
 """Step 8 (c): the leading eigenpairs of the normalised kernel. The only caller of ARPACK."""
 
+import concurrent.futures
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
-from idm._block_lanczos import BLOCK, BlockLanczos, NotConverged, random_block
+from idm._block_lanczos import BLOCK, BlockLanczos, NotConverged, Wanted, random_block
 from idm._kernel import Kernel
 from idm._threads import one_blas_thread
 from idm._warnings import SILENT, Advice
@@ -52,10 +53,25 @@ class Eigenpairs:
 
 @dataclass(kw_only=True)
 class _Found:
+    """The eigenpairs of a connected part, without the first."""
+
     values: _Array
     vectors: _Array
+    solver: str = "dense"
     n_products: int = 0
     n_restarts: int | None = 0
+    residuals: _Array = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Problem:
+    """A connected part, its first eigenvector (n, 1), and what is wanted of the others."""
+
+    kernel: Kernel
+    known: _Array
+    wanted: Wanted
+    tolerance: float
+    threads: int
 
 
 def leading_eigenpairs(
@@ -65,27 +81,58 @@ def leading_eigenpairs(
     *,
     solver: EigenSolver = "auto",
     tolerance: float = TOLERANCE,
+    least_share: float = 0.0,
     advice: Advice = SILENT,
 ) -> Eigenpairs:
     """The `n_pairs` algebraically largest eigenpairs of Khat, in a result that repeats to the bit on one machine.
 
-    1 is an eigenvalue once per connected component, and its eigenvectors are known: Dh, cut to each. The solvers get
-    what is orthogonal to these. Those after it are checked, and tried again with a larger basis and another start.
+    Those below `least_share` of the largest after the first are left out. 1 is an eigenvalue once per connected
+    component, and its eigenvectors are known: Dh, cut to each. The others are sought in each component by itself, where
+    eigenvalues have few copies; they are checked, and tried again with a larger basis and another start.
     """
-    known = _constant_vectors(kernel, n_pairs, advice)
-    n_wanted = n_pairs - known.shape[1]
-    values, vectors = np.ones(known.shape[1]), known
-    info = SolverInfo(solver="none", n_products=0, n_restarts=0, residuals=np.zeros(0))
-    if n_wanted > 0:
-        with one_blas_thread():
-            found, info = _solve(kernel, known, n_wanted, threads, solver, tolerance, advice)
-        values, vectors = np.append(values, found.values), np.column_stack([known, found.vectors])
-    return Eigenpairs(values=values, vectors=_with_sign(vectors), info=info)
-
-
-def _constant_vectors(kernel: Kernel, most: int, advice: Advice) -> _Array:
-    """An orthonormal basis of the eigenvectors of eigenvalue 1, Dh itself first; at most `most` of them."""
     labels = kernel.components()
+    known = _constant_vectors(kernel, labels, n_pairs, advice)
+    c = int(labels.max()) + 1
+    most = n_pairs - known.shape[1]
+    parts: list[tuple[NDArray[np.intp], _Found]] = []
+    for label in range(c if most > 0 else 0):
+        rows = np.flatnonzero(labels == label)
+        part = kernel if c == 1 else kernel.part(rows)
+        wanted = Wanted(most=min(most, len(rows) - 1), share=least_share, reference=None if c == 1 else 1.0)
+        if wanted.most == 0:
+            continue
+        first = (part.Dh / np.linalg.norm(part.Dh))[:, np.newaxis]
+        problem = _Problem(kernel=part, known=first, wanted=wanted, tolerance=tolerance, threads=threads)
+        with one_blas_thread():
+            parts.append((rows, _solve(problem, solver, advice)))
+    return _merged(known, parts, most)
+
+
+def _merged(known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], most: int) -> Eigenpairs:
+    """The known eigenvectors, and the leading ones of all parts."""
+    values = np.concatenate([np.zeros(0), *(found.values for _, found in parts)])
+    order = np.argsort(-values, kind="stable")[:most]
+    vectors = np.zeros((len(known), len(values)))
+    start = 0
+    for rows, found in parts:
+        vectors[rows, start : start + len(found.values)] = found.vectors
+        start += len(found.values)
+    restarts = [found.n_restarts for _, found in parts if found.n_restarts is not None]
+    info = SolverInfo(
+        solver=parts[0][1].solver if parts else "none",
+        n_products=sum(found.n_products for _, found in parts),
+        n_restarts=sum(restarts) if len(restarts) == len(parts) else None,
+        residuals=np.concatenate([np.zeros(0), *(found.residuals for _, found in parts)])[order],
+    )
+    return Eigenpairs(
+        values=np.append(np.ones(known.shape[1]), values[order]),
+        vectors=_with_sign(np.column_stack([known, vectors[:, order]])),
+        info=info,
+    )
+
+
+def _constant_vectors(kernel: Kernel, labels: NDArray[np.intp], most: int, advice: Advice) -> _Array:
+    """An orthonormal basis of the eigenvectors of eigenvalue 1, Dh itself first; at most `most` of them."""
     sizes = np.bincount(labels)
     c = len(sizes)
     if c > 1:
@@ -106,72 +153,67 @@ def _constant_vectors(kernel: Kernel, most: int, advice: Advice) -> _Array:
     return basis[labels] * (kernel.Dh / norms[labels])[:, np.newaxis]
 
 
-def _solve(
-    kernel: Kernel, known: _Array, n_pairs: int, threads: int, solver: EigenSolver, tolerance: float, advice: Advice
-) -> tuple[_Found, SolverInfo]:
-    n = len(kernel)
+def _solve(problem: _Problem, solver: EigenSolver, advice: Advice) -> _Found:
+    n, most = len(problem.kernel), problem.wanted.most
     if solver == "auto":
-        solver = "dense" if n <= max(_DENSE, 2 * n_pairs) else "block"
-    dense = functools.partial(_dense, kernel, known, n_pairs)
+        solver = "dense" if n <= max(_DENSE, 2 * most) else "block"
     # A Krylov space needs room beyond the pairs that are wanted.
     attempts: Sequence[Callable[[], _Found]]
-    if solver == "dense" or n - known.shape[1] < n_pairs + 8 * BLOCK:
-        attempts = [dense]
+    if solver == "dense" or n < most + 1 + 8 * BLOCK:
+        attempts = [functools.partial(_dense, problem)]
     else:
         one = _arpack if solver == "arpack" else _block
-        attempts = [
-            functools.partial(one, kernel, known, n_pairs, enlarged, seed, threads, tolerance)
-            for enlarged, seed in ((1, 0), (2, 0), (2, 1))
-        ] + ([dense] if n <= DENSE_AFTER_ALL else [])
+        attempts = [functools.partial(one, problem, enlarged, seed) for enlarged, seed in ((1, 0), (2, 0), (2, 1))]
+        attempts += [functools.partial(_dense, problem)] if n <= DENSE_AFTER_ALL else []
     n_converged = 0
     for attempt in attempts:
         try:
             found = attempt()
-            if attempt is not dense:
-                found = _with_missed_copies(kernel, known, found, threads, tolerance)
         except NotConverged as failure:
             n_converged = max(n_converged, failure.n_converged)
             continue
-        residuals = np.linalg.norm(kernel.multiply(found.vectors, threads) - found.vectors * found.values, axis=0)
-        overlaps = np.abs(found.vectors.T @ found.vectors - np.eye(n_pairs)).max()
-        accurate = residuals <= 10 * max(tolerance, n * np.finfo(float).eps)
+        image = problem.kernel.multiply(found.vectors, problem.threads)
+        found.residuals = np.linalg.norm(image - found.vectors * found.values, axis=0)
+        accurate = found.residuals <= 10 * max(problem.tolerance, n * np.finfo(float).eps)
+        overlaps = np.abs(found.vectors.T @ found.vectors - np.eye(len(found.values))).max(initial=0)
         if accurate.all() and overlaps <= 1e-8:
-            return found, SolverInfo(
-                solver="dense" if attempt is dense else solver,
-                n_products=found.n_products,
-                n_restarts=found.n_restarts,
-                residuals=residuals,
-            )
-        n_converged = max(n_converged, int(np.count_nonzero(accurate)))
+            return found
+        n_converged = max(n_converged, min(int(np.count_nonzero(accurate)), most - 1))
     message = (
-        f"only {n_converged} of {n_pairs} eigenpairs of the kernel converged ({n} points, solver {solver!r}), because "
+        f"only {n_converged} of {most} eigenpairs of the kernel converged ({n} points, solver {solver!r}), because "
         "its eigenvalues are too close to each other"
     )
     raise EigenpairError(advice.with_remedy(EigenpairError, message))
 
 
-def _with_missed_copies(kernel: Kernel, known: _Array, found: _Found, threads: int, tolerance: float) -> _Found:
+def _with_missed_copies(problem: _Problem, found: _Found, *, thorough: bool) -> _Found:
     """The leading pairs after a search for eigenvalues with more copies than a Krylov space of few vectors sees.
 
-    A few steps from a random block that is orthogonal to all vectors found show whether a larger eigenvalue is left.
+    A few steps from a random block that is orthogonal to all vectors found show whether a larger eigenvalue is left, if
+    gaps are not small. `thorough` goes on until the largest value there is known, as a space of one vector needs it.
     """
-    n_pairs = len(found.values)
     while True:
-        outside = np.column_stack([known, found.vectors])
-        if len(kernel) - outside.shape[1] < 8 * BLOCK:
+        outside = np.column_stack([problem.known, found.vectors])
+        if len(found.values) == 0 or len(problem.kernel) - outside.shape[1] < 8 * BLOCK:
             return found
-        probe = _krylov(kernel, outside, BLOCK, 1, 2, threads)
-        while probe.dimension < _PROBE * BLOCK:
+        least = max(found.values[-1] + problem.tolerance, problem.wanted.least(found.values))
+        probe = _krylov(problem, outside, BLOCK, 1, 2)
+        undecided = True
+        while undecided and not probe.full:
             probe.step()
+            if probe.dimension >= _PROBE * BLOCK:
+                value, residual = probe.largest()
+                undecided = thorough and value <= least < value + residual
         found.n_products += probe.n_products
-        if probe.largest_value() <= found.values[-1] + tolerance:
+        if probe.largest()[0] <= least:
             return found
         try:
-            more, vectors = probe.converge(BLOCK, tolerance)
+            more, vectors = probe.converge(Wanted(most=BLOCK), problem.tolerance)
         except NotConverged:
             return found
         values = np.append(found.values, more)
-        order = np.argsort(-values, kind="stable")[:n_pairs]
+        order = np.argsort(-values, kind="stable")
+        order = order[: problem.wanted.count(values[order])]
         found.values = values[order]
         found.vectors = np.ascontiguousarray(np.column_stack([found.vectors, vectors])[:, order])
 
@@ -183,55 +225,75 @@ def _with_sign(vectors: _Array) -> _Array:
     return np.ascontiguousarray(vectors * np.sign(vectors[rows, np.arange(vectors.shape[1])]))
 
 
-def _dense(kernel: Kernel, known: _Array, n_pairs: int) -> _Found:
-    n = len(kernel)
-    matrix = np.zeros((n, n))
-    matrix[np.repeat(np.arange(n), np.diff(kernel.matrix.row_start)), kernel.matrix.columns] = kernel.matrix.values
-    # The known eigenvectors go from eigenvalue 1 to -2, below all others.
-    matrix -= 3 * (known @ known.T)
+def _dense(problem: _Problem) -> _Found:
+    n, most, matrix = len(problem.kernel), problem.wanted.most, problem.kernel.matrix
+    dense = np.zeros((n, n))
+    dense[np.repeat(np.arange(n), np.diff(matrix.row_start)), matrix.columns] = matrix.values
+    # The known eigenvector goes from eigenvalue 1 to -2, below all others.
+    dense -= 3 * (problem.known @ problem.known.T)
     try:
-        values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - n_pairs, n - 1])
+        values, vectors = _interruptible(scipy.linalg.eigh, dense, subset_by_index=[n - most, n - 1])
     except scipy.linalg.LinAlgError:  # eigenvalues of many copies; all of them by another way are slower, and found
-        values, vectors = (a[..., n - n_pairs :] for a in scipy.linalg.eigh(matrix, driver="ev"))
-    return _Found(values=values[::-1], vectors=np.ascontiguousarray(vectors[:, ::-1]))
+        values, vectors = (a[..., n - most :] for a in _interruptible(scipy.linalg.eigh, dense, driver="ev"))
+    values = values[::-1]
+    kept = problem.wanted.count(values)
+    return _Found(values=values[:kept], vectors=np.ascontiguousarray(vectors[:, ::-1][:, :kept]))
 
 
-def _arpack(
-    kernel: Kernel, known: _Array, n_pairs: int, enlarged: int, seed: int, threads: int, tolerance: float
-) -> _Found:
-    n, n_products = len(kernel), 0
+def _interruptible(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What the function returns; LAPACK does not look for Ctrl-C, so it works in a thread that is left behind then."""
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+    try:
+        future = pool.submit(function, *args, **kwargs)
+        while not concurrent.futures.wait([future], timeout=0.1).done:
+            pass
+        return future.result()
+    finally:
+        pool.shutdown(wait=False)
+
+
+def _arpack(problem: _Problem, enlarged: int, seed: int) -> _Found:
+    n, n_products, known, most = len(problem.kernel), 0, problem.known, problem.wanted.most
 
     def product(x: _Array) -> _Array:
         nonlocal n_products
         n_products += 1
         column = np.ascontiguousarray(x, dtype=np.float64).reshape(n, 1)
-        return kernel.multiply(column, threads)[:, 0] - 3 * (known @ (known.T @ column[:, 0]))
+        return problem.kernel.multiply(column, problem.threads)[:, 0] - 3 * (known @ (known.T @ column[:, 0]))
 
     operator = scipy.sparse.linalg.LinearOperator((n, n), matvec=product, dtype=np.float64)
     try:
         values, vectors = scipy.sparse.linalg.eigsh(
             operator,
-            n_pairs,
+            most,
             which="LA",
             v0=random_block(n, 1, seed)[:, 0],
-            ncv=min(n, enlarged * max(2 * n_pairs + 1, 20)),
-            tol=tolerance,
+            ncv=min(n, enlarged * max(2 * most + 1, 20)),
+            tol=problem.tolerance,
         )
     except scipy.sparse.linalg.ArpackNoConvergence as failure:
         raise NotConverged(len(failure.eigenvalues)) from None
-    vectors = np.ascontiguousarray(vectors[:, ::-1])
-    return _Found(values=values[::-1], vectors=vectors, n_products=n_products, n_restarts=None)
-
-
-def _krylov(kernel: Kernel, outside: _Array, n_pairs: int, enlarged: int, seed: int, threads: int) -> BlockLanczos:
-    return BlockLanczos(
-        functools.partial(kernel.multiply, threads=threads), outside, enlarged * (2 * n_pairs + SPARE), seed, threads
+    values = values[::-1]
+    kept = problem.wanted.count(values)
+    found = _Found(
+        values=values[:kept],
+        vectors=np.ascontiguousarray(vectors[:, ::-1][:, :kept]),
+        solver="arpack",
+        n_products=n_products,
+        n_restarts=None,
     )
+    return _with_missed_copies(problem, found, thorough=True)
 
 
-def _block(
-    kernel: Kernel, known: _Array, n_pairs: int, enlarged: int, seed: int, threads: int, tolerance: float
-) -> _Found:
-    space = _krylov(kernel, known, n_pairs, enlarged, seed, threads)
-    values, vectors = space.converge(n_pairs, tolerance)
-    return _Found(values=values, vectors=vectors, n_products=space.n_products, n_restarts=space.n_restarts)
+def _krylov(problem: _Problem, outside: _Array, n_pairs: int, enlarged: int, seed: int) -> BlockLanczos:
+    product = functools.partial(problem.kernel.multiply, threads=problem.threads)
+    return BlockLanczos(product, outside, enlarged * (2 * n_pairs + SPARE), seed, problem.threads)
+
+
+def _block(problem: _Problem, enlarged: int, seed: int) -> _Found:
+    space = _krylov(problem, problem.known, problem.wanted.most, enlarged, seed)
+    values, vectors = space.converge(problem.wanted, problem.tolerance)
+    found = _Found(
+        values=values, vectors=vectors, solver="block", n_products=space.n_products, n_restarts=space.n_restarts
+    )
+    return _with_missed_copies(problem, found, thorough=False)

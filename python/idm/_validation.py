@@ -55,17 +55,20 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
         raise
 
 
-def estimator_points(estimator: BaseEstimator, X: ArrayLike, *, fit: bool) -> NDArray[np.float64]:
-    """The X of an estimator's methods: scikit-learn's checks and its words, then our range.
-
-    Two rows are needed to fit. The array is never the caller's own then, who may change that later.
-    """
+def estimator_points(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.float64]:
+    """The X of an estimator's fit: scikit-learn's checks and words, then our range; never the caller's own array."""
     _check_masks(X, "X")
-    array: NDArray[np.float64] = validate_data(
-        estimator, X, reset=fit, dtype=np.float64, order="C", ensure_min_samples=2 if fit else 1
-    )
+    array: NDArray[np.float64] = validate_data(estimator, X, dtype=np.float64, order="C", ensure_min_samples=2)
     _check_range(array, "X")
-    return array.copy() if fit and np.may_share_memory(array, np.asarray(X)) else array
+    return array.copy() if np.may_share_memory(array, np.asarray(X)) else array
+
+
+def estimator_queries(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.floating[Any]]:
+    """The X of an estimator's other methods, which may stay float32: `in_batches` converts it, a part at a time."""
+    _check_masks(X, "X")
+    array: NDArray[np.floating[Any]] = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32])
+    _check_range(array, "X")
+    return array
 
 
 def estimator_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
@@ -196,9 +199,9 @@ def _check_apart(points: _Array) -> None:
         )
 
 
-def _check_range(array: NDArray[np.float64], name: str) -> None:
-    largest = np.abs(array).max()
-    if largest <= _LARGEST:
+def _check_range(array: NDArray[np.floating[Any]], name: str) -> None:
+    largest = max(-float(array.min()), float(array.max())) if array.size else 0.0
+    if largest <= _LARGEST:  # not if any is NaN
         return
     wrong = ~np.isfinite(array)
     if wrong.any():

@@ -8,9 +8,7 @@
 #pragma once
 
 #include "idm/eigen.hpp"
-#include "idm/neighbors.hpp"
 #include "idm/parallel.hpp"
-#include "idm/sparse_matrix.hpp"
 
 namespace idm {
 
@@ -28,16 +26,9 @@ struct FeaturePoints {
     ConstMatrixView points, values;
 };
 
-// For each base the k smallest dH among its candidates (`candidates` and their |dx|, Q x p, rows of points), sorted,
-// ties by index. A base that coincides with a point (its twin, Q x 1, or -1) has that one first, with dH = 0.
-void metric_neighbors(FeaturePoints points, FeaturePoints bases, ConstIndexMatrixView twins,
-                      ConstIndexMatrixView candidates, ConstMatrixView distances, Flow flow, IndexMatrixView indices,
-                      MatrixView lengths, const Execution& execution);
-
-// The points of the index, with their `values`, that count a base among their neighbours by dH, with dH from the point
-// to the base: both their candidates (`pool`, by |dx|) and their neighbours (`reach`, by dH) have to include it.
-SparseMatrix reverse_metric_neighbors(const NeighborIndex& index, ConstMatrixView values, Reach pool, Reach reach,
-                                      FeaturePoints bases, ConstIndexMatrixView twins, Flow flow,
-                                      const Execution& execution);
+// For each point the k smallest dH among its candidates (`candidates` and their |dx|, N x p, itself first), sorted,
+// ties by index, itself first with dH = 0.
+void metric_neighbors(FeaturePoints points, ConstIndexMatrixView candidates, ConstMatrixView distances, Flow flow,
+                      IndexMatrixView indices, MatrixView lengths, const Execution& execution);
 
 }  // namespace idm

@@ -5,7 +5,6 @@
 
 #include "idm/eigen.hpp"
 #include "idm/parallel.hpp"
-#include "idm/sparse_matrix.hpp"
 
 namespace idm {
 
@@ -13,20 +12,6 @@ enum class NeighborMethod {
     automatic,  // the tree where it meets few points, else the blocks
     tree,       // a k-d tree
     blocked,    // all distances, a block at a time
-};
-
-// How far each point counts others among its neighbours: up to the distance of the last of them, and at that distance
-// up to its index.
-struct Reach {
-    ConstMatrixView radii;      // N x 1
-    ConstIndexMatrixView last;  // N x 1
-
-    // `twin` is the point that the other one coincides with, or -1: one that is none of them comes after all of them.
-    bool includes(Index point, double distance, Index twin) const {
-        const double radius = radii(point, 0);
-        if (distance != radius) return distance < radius || point == twin;
-        return point == twin || (twin >= 0 && twin <= last(point, 0));
-    }
 };
 
 class KdTree;
@@ -51,10 +36,7 @@ class NeighborIndex {
     void nearest(ConstMatrixView queries, IndexMatrixView indices, MatrixView distances, const Execution& execution,
                  NeighborMethod method = NeighborMethod::automatic) const;
 
-    // For each query (Q x m) the points that count it among their neighbours, with their distances, in an order that
-    // depends on the query alone. `twins` is Q x 1, as for Reach.
-    SparseMatrix reverse(Reach reach, ConstMatrixView queries, ConstIndexMatrixView twins,
-                         const Execution& execution) const;
+    const KdTree& tree() const { return *tree_; }
 
   private:
     void search(ConstMatrixView queries, bool self, IndexMatrixView indices, MatrixView distances,

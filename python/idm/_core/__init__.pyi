@@ -46,9 +46,6 @@ class NeighborIndex:
         n_threads: int,
         method: Literal["auto", "tree", "blocked"] = "auto",
     ) -> tuple[_IndexArray, _Array]: ...
-    def reverse(
-        self, radii: _Array, last: _IndexArray, queries: _Array, twins: _IndexArray, n_threads: int
-    ) -> SparseMatrix: ...
 
 def local_geometry(
     points: _Array, indices: _IndexArray, distances: _Array, tuning: str, n_bandwidths: int, n_threads: int
@@ -96,9 +93,6 @@ def pair_distances(points: _Array, indices: _IndexArray, n_threads: int) -> _Arr
 def metric_neighbors(
     points: _Array,
     values: _Array,
-    bases: _Array,
-    base_values: _Array,
-    twins: _IndexArray,
     indices: _IndexArray,
     distances: _Array,
     *,
@@ -108,33 +102,26 @@ def metric_neighbors(
     n_neighbors: int,
     n_threads: int,
 ) -> tuple[_IndexArray, _Array]: ...
-def reverse_metric_neighbors(
-    index: NeighborIndex,
-    values: _Array,
-    *,
-    pool_radii: _Array,
-    pool_last: _IndexArray,
-    radii: _Array,
-    last: _IndexArray,
-    bases: _Array,
-    base_values: _Array,
-    twins: _IndexArray,
-    tau: float,
-    mixing: str,
-    change: str,
-    n_threads: int,
-) -> SparseMatrix: ...
 def symmetric_kernel(indices: _IndexArray, distances: _Array, epsilon: float, n_threads: int) -> SparseMatrix: ...
 def nearest_kernel(indices: _IndexArray, distances: _Array, epsilon: float, n_threads: int) -> SparseMatrix: ...
 def kernel_dimensions(distances: _Array, epsilon: float, n_threads: int) -> _Array: ...
 def normalize(matrix: SparseMatrix, alpha: float, n_threads: int) -> _Array: ...
 def project_out(basis: _Array, n_columns: int, block: _Array, n_threads: int) -> None: ...
 def extend(
-    indices: _IndexArray,
-    distances: _Array,
-    reverse: SparseMatrix,
+    index: NeighborIndex,
+    *,
+    values: _Array,
+    pool_radii: _Array,
+    radii: _Array,
+    bases: _Array,
+    base_values: _Array,
+    tau: float,
+    mixing: str,
+    change: str,
+    pool_size: int,
+    n_neighbors: int,
     epsilon: float,
     weights: _Array,
-    values: _Array,
+    functions: _Array,
     n_threads: int,
-) -> tuple[_Array, _Array]: ...
+) -> tuple[_Array, _IndexArray, _Array]: ...
