@@ -27,6 +27,7 @@ from idm.exceptions import (
     EigenpairError,
     EigenpairWarning,
     ExtrapolationWarning,
+    FeatureOutlierWarning,
     OutlierWarning,
     UnpredictableFeatureWarning,
 )
@@ -168,6 +169,32 @@ def test_units_of_the_feature_do_not_matter(factor):
     assert scaled.n_iter_ == plain.n_iter_
     np.testing.assert_allclose(scaled.embedding_, plain.embedding_, atol=1e-6)
     np.testing.assert_allclose(scaled.predict(X[:9] + 0.01), factor * plain.predict(X[:9] + 0.01), rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [100, 1e4])
+@pytest.mark.parametrize("n_bad", [1, 8])
+def test_features_out_of_proportion_are_told_and_do_no_harm(size, n_bad):
+    X, _, y = idm.datasets.make_annulus(800, feature="radius", random_state=0)
+    new, _, y_new = idm.datasets.make_annulus(300, feature="radius", random_state=1)
+    bad, measured = np.arange(50, 50 + 90 * n_bad, 90), y.copy()
+    measured[bad] += size * y.std()
+    with pytest.warns(FeatureOutlierWarning, match=rf"in {n_bad} of 800 rows: {', '.join(map(str, bad))} \("):
+        model = IteratedDiffusionMap(random_state=0).fit(X, measured)
+    clean = IteratedDiffusionMap(random_state=0).fit(X, y)
+    found, best = (recall(m.embedding_, y, m.transform(new), y_new, n=80) for m in (model, clean))
+    assert found > best - 0.01
+    assert not np.isin(bad, model.landmarks_).any()
+    np.testing.assert_array_equal(model.transform(X[bad]), model.embedding_[bad])
+    assert np.abs(model.predict(X[bad]) - y[bad]).max() < 0.2 * y.std()
+
+
+def test_derivatives_stand_features_out_of_proportion_too():
+    X, _, y = idm.datasets.make_annulus(500, feature="radius", random_state=0)
+    measured = y.copy()
+    measured[[3, 44]] = 1e6
+    with pytest.warns(FeatureOutlierWarning, match="in 2 of 500 rows: 3, 44 "):
+        model = IteratedDiffusionMap(max_iter=2, feature_change="derivative", random_state=0).fit(X, measured)
+    assert model.score(X, y) > 0.95
 
 
 def test_a_regressor_of_the_user(rng):

@@ -39,6 +39,7 @@ def cases(rng):
         (lambda: model.fit_transform(X, X[:, 0] % 7), exceptions.DisconnectedGraphWarning),
         (lambda: model.fit(X[:60], np.ones(60)), exceptions.ConstantFeatureWarning),
         (lambda: model.fit(outlier(rng), rng.normal(size=200)), exceptions.OutlierWarning),
+        (lambda: model.fit(X[:60], np.where(np.arange(60) == 5, 1e4, X[:60, 0])), exceptions.FeatureOutlierWarning),
         (lambda: idm.DiffusionMap(3, n_neighbors=50).fit(outlier(rng)), exceptions.OutlierWarning),
         (lambda: idm.DiffusionMap(3, n_neighbors=20).fit(rng.normal(size=(300, 9))), exceptions.KernelCutWarning),
         (lambda: idm.DiffusionMap(50, n_neighbors=60, epsilon=1e3).fit(X[:60]), exceptions.SpectrumWarning),
@@ -58,7 +59,7 @@ def cases(rng):
     ]
 
 
-@pytest.mark.parametrize("number", range(17))
+@pytest.mark.parametrize("number", range(18))
 def test_warnings_point_at_this_file(rng, number):
     call, category = cases(rng)[number]
     with warnings.catch_warnings(record=True) as caught:
@@ -70,7 +71,7 @@ def test_warnings_point_at_this_file(rng, number):
 
 
 def test_there_are_as_many_cases_as_numbers(rng):
-    assert len(cases(rng)) == 17
+    assert len(cases(rng)) == 18
 
 
 @pytest.mark.parametrize("estimator", [idm.DiffusionMap, idm.IteratedDiffusionMap, idm.LocalKernelMap])

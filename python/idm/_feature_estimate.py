@@ -17,7 +17,7 @@ from idm._extension import batches
 from idm._neighbors import NeighborIndex, Neighbors
 from idm._threads import one_blas_thread
 from idm._warnings import warn
-from idm.exceptions import UnpredictableFeatureWarning
+from idm.exceptions import FeatureOutlierWarning, UnpredictableFeatureWarning
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -31,6 +31,9 @@ _MOST_ROUNDS = 8
 # A round of structural adaptation ends the search unless the squared error falls by this share, and by m / N more: it
 # chooses among m directions. Errors below this share of the spread need no further round.
 _GAIN, _GOOD_ENOUGH = 0.01, 0.003
+# Features out of proportion: at most this share of the rows, beyond a gap of this factor in |y - median|, whose rows do
+# not lie together. Columns with no more distinct values than this are classes, however rare.
+_OUTLIER_SHARE, _OUTLIER_GAP, _MOST_CLASSES = 0.05, 10.0, 20
 # Random pairs that decide on the units of the feature.
 _N_PAIRS = 20_000
 
@@ -76,6 +79,50 @@ def fit_estimate(
         )
         estimate = Mean(values, points.shape[1])
     return estimate, estimate.left_out if of_rows is None else estimate.left_out[of_rows]
+
+
+def outlying_rows(points: _Array, values: _Array, threads: int) -> NDArray[np.intp]:
+    """The rows whose features are out of all proportion, which a `FeatureOutlierWarning` names.
+
+    In each column, a = |y - median|, sorted: those beyond a gap, a' / a >= 10, that is wider than the whole upper half
+    of what is below it, a / median(a), as no heavy tail has. If their rows lie together, y goes there, and all stay.
+    """
+    outlying = np.zeros(len(values), dtype=np.bool_)
+    for column in values.T:
+        far = np.flatnonzero(_beyond_a_gap(np.abs(column - np.median(column))))
+        if len(far) and len(np.unique(column)) > _MOST_CLASSES and not _lie_together(points, far, threads):
+            outlying[far] = True
+    rows = np.flatnonzero(outlying)
+    if len(rows):
+        named = ", ".join(map(str, rows[:10])) + (", ..." if len(rows) > 10 else "")
+        i = rows[0]
+        rest = values[~outlying]
+        lowest, highest = (" ".join(f"{number:.3g}" for number in bound(axis=0)) for bound in (rest.min, rest.max))
+        warn(
+            f"y is out of all proportion in {len(rows)} of {len(values)} rows: {named} (row {i} has "
+            f"{' '.join(f'{number:.3g}' for number in values[i])}, the others have from {lowest} to {highest}, and so "
+            "have their neighbours). These rows are mapped by X alone, as new rows are; correct or remove them",
+            FeatureOutlierWarning,
+        )
+    return rows
+
+
+def _beyond_a_gap(deviations: _Array) -> NDArray[np.bool_]:
+    """The few that a gap sets apart from all others; none, if more than half of the deviations are 0."""
+    n, typical = len(deviations), float(np.median(deviations))
+    upper = np.sort(deviations)[n - 1 - int(_OUTLIER_SHARE * n) :]
+    if typical == 0:
+        return np.zeros(n, dtype=np.bool_)
+    below, above = upper[:-1] / typical, upper[1:] / typical
+    gaps = np.flatnonzero(above >= below * np.maximum(_OUTLIER_GAP, below))
+    return deviations >= (upper[1:][gaps[0]] if len(gaps) else np.inf)
+
+
+def _lie_together(points: _Array, rows: NDArray[np.intp], threads: int) -> bool:
+    """Whether the nearest of these rows are such rows far more often than by chance."""
+    k, n_pairs = min(10, len(points) - 1), len(rows) * (len(rows) - 1)
+    found = int(np.isin(_others(NeighborIndex(points), rows, k, threads).indices, rows).sum())
+    return found > 3 + 3 * n_pairs * k / (len(points) - 1)
 
 
 def _score(values: _Array, estimated: _Array) -> float:

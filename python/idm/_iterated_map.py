@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from idm._coordinates import RESCALINGS, MapOptions, Rescaling
 from idm._extension import batches, warn_unsupported
-from idm._feature_estimate import FeatureEstimate, feature_scale, fit_estimate
+from idm._feature_estimate import FeatureEstimate, feature_scale, fit_estimate, outlying_rows
 from idm._feature_map import feature_map
 from idm._iteration import Iteration, NewPoints, Settings, iterate
 from idm._landmarks import choose_landmarks, n_landmarks_of
@@ -86,6 +86,7 @@ class _FitRows:
     points: _Array  # (N, m)
     features: _Array  # (N, n), measured
     held_out: _Rows
+    outlying: _Rows  # whose features are not used
     landmarks: _Rows
     settings: Settings
     estimate: FeatureEstimate | None  # None: affine derivatives need none
@@ -174,7 +175,8 @@ class IteratedMap(
         stopping = self._stopping(held_out=len(rows.held_out) > 0)
         iterations, records = self._iterate(rows, stopping, random_state, threads)
         embedding = records[stopping.kept - 1].embedding
-        self._regression: Any = None if rows.estimate is not None else _regression(embedding, features)
+        known = np.setdiff1d(np.arange(len(points)), rows.outlying)
+        self._regression: Any = None if rows.estimate is not None else _regression(embedding[known], features[known])
         self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, iterations[: stopping.kept]
         self._placing = rows.placing[rows.landmarks]
         self._feature_map: tuple[_Array, float] | None = None
@@ -187,7 +189,8 @@ class IteratedMap(
 
     def _rows(self, points: _Array, features: _Array, random_state: np.random.RandomState, threads: int) -> _FitRows:
         """Which rows carry the geometry, and the feature that places each: an estimate that did not see its y."""
-        train, held_out = self._split(len(points), random_state)
+        outlying = outlying_rows(points, features, threads)
+        train, held_out = (np.setdiff1d(part, outlying) for part in self._split(len(points), random_state))
         n_landmarks = n_landmarks_of(self.n_landmarks, len(train))
         landmarks = train[choose_landmarks(points[train], n_landmarks, random_state)]
         settings = self._settings(n_landmarks, landmarks)
@@ -197,12 +200,14 @@ class IteratedMap(
             estimate, placing[train] = fit_estimate(
                 self.feature_estimator, points[train], features[train], random_state, threads
             )
-            if len(held_out):
-                placing[held_out] = estimate.at(points[held_out], threads)
+            others = np.setdiff1d(np.arange(len(points)), train)
+            if len(others):
+                placing[others] = estimate.at(points[others], threads)
         return _FitRows(
             points=points,
             features=features,
             held_out=held_out,
+            outlying=outlying,
             landmarks=landmarks,
             settings=settings,
             estimate=estimate,

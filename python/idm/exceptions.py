@@ -29,6 +29,10 @@ class OutlierWarning(RuntimeWarning):
     """A few points far from all others dominate the bandwidth, so that the kernel sees no structure in the rest."""
 
 
+class FeatureOutlierWarning(RuntimeWarning):
+    """A few features are out of all proportion to the rest, and their rows are mapped as if these were not known."""
+
+
 class ConstantFeatureWarning(RuntimeWarning):
     """All rows have the same feature, so that there is nothing to find."""
 
