@@ -23,8 +23,10 @@ from idm.exceptions import (
     DisconnectedGraphWarning,
     EigenpairError,
     KernelCutWarning,
+    NarrowKernelWarning,
     OutlierWarning,
     SpectrumWarning,
+    UnderflowWarning,
 )
 
 _ADVICE = Advice(
@@ -32,6 +34,8 @@ _ADVICE = Advice(
         CoincidentPointsError: "remove duplicates, raise n_neighbors, set epsilon, or rescale X",
         OutlierWarning: "remove those points, or set epsilon",
         KernelCutWarning: "raise n_neighbors, or lower n_neighbors_bandwidth or epsilon",
+        NarrowKernelWarning: "raise n_neighbors (to 64 or more), n_neighbors_bandwidth or epsilon",
+        UnderflowWarning: "lower diffusion_time, or use rescaling='isometric'",
         DisconnectedGraphWarning: "raise n_neighbors or epsilon, or fit the components one by one",
         EigenpairError: "raise epsilon, lower n_components, or use eigen_solver='dense'",
         SpectrumWarning: "lower n_components",
@@ -51,7 +55,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     n_components : int
         M, the number of coordinates; N - 1, if that is less. The constant eigenfunction is not counted.
     n_neighbors : int
-        Number of neighbours, including the point itself; N, if that is less.
+        Number of neighbours, including the point itself; N, if that is less. The kernel is made to decay within them,
+        so that less than 64 make it too narrow for the gaps of a random sample: a `NarrowKernelWarning` tells.
     epsilon : "auto" or float
         The bandwidth of the kernel, a squared length. "auto" is the mean of the squared distances of all points from
         their first `n_neighbors_bandwidth` neighbours.

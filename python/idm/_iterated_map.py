@@ -46,6 +46,7 @@ from idm.exceptions import (
     DisconnectedGraphWarning,
     EigenpairError,
     OutlierWarning,
+    UnderflowWarning,
 )
 
 _Array: TypeAlias = NDArray[np.float64]
@@ -97,6 +98,7 @@ class _FitRows:
 REMEDIES: dict[type[Exception], str] = {
     CoincidentPointsError: "most rows have copies in X, or in y if tau is 1; remove them, raise n_neighbors, lower tau",
     OutlierWarning: "remove those points from X and y, or lower n_neighbors_bandwidth",
+    UnderflowWarning: "lower diffusion_time, or use rescaling='isometric'",
     DisconnectedGraphWarning: "raise n_neighbors or n_neighbors_bandwidth, or fit the components one by one",
     EigenpairError: "raise n_neighbors_bandwidth, or lower n_components or max_iter",
 }
