@@ -29,6 +29,7 @@ from idm.exceptions import (
     ExtrapolationWarning,
     FeatureOutlierWarning,
     OutlierWarning,
+    UnderflowWarning,
     UnpredictableFeatureWarning,
 )
 
@@ -695,6 +696,13 @@ def test_no_time_has_a_formula_of_zeros():
     X, _, y = EXAMPLES["annulus-radius"](100, 0)
     with pytest.raises(ValueError, match="diffusion_time=0 makes all coordinates 0"):
         IteratedDiffusionMap(diffusion_time=0.0, rescaling="local").fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::idm.exceptions.EigenpairWarning")
+def test_a_time_at_which_all_is_zero_is_told():
+    X, _, y = EXAMPLES["annulus-radius"](200, 0)
+    with pytest.warns(UnderflowWarning, match="all coordinates are 0: at diffusion_time"):
+        IteratedDiffusionMap(max_iter=1, rescaling="global", diffusion_time=1e9).fit(X, y)
 
 
 def test_constant_features(rng):

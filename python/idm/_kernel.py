@@ -15,8 +15,8 @@ from idm.exceptions import CoincidentPointsError, KernelCutWarning, NarrowKernel
 _Array: TypeAlias = NDArray[np.float64]
 
 # The share of a point in its own kernel sum, in the median, beyond which eigenvalues of random points are a fifth too
-# small or worse.
-_MOST_OWN_SHARE = 0.1
+# small or worse. Points whose nearest two neighbours are equally far, but for this factor, are those of a grid.
+_MOST_OWN_SHARE, _GRID = 0.1, 0.98
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ def global_bandwidth(
 def warn_if_cut(distances: _Array, epsilon: float, advice: Advice) -> None:
     """Say so if the kernel has not decayed where the neighbours end, or reaches few, unless all points are neighbours.
 
-    A thousand points, evenly spaced in their order, tell how many it reaches.
+    A thousand points, evenly spaced in their order, tell how many it reaches. A grid, which has no gaps, needs few.
     """
     n, k = distances.shape
     at_the_cut = float(np.median(np.exp(-(distances[:, -1] ** 2) / (2 * epsilon))))
@@ -88,7 +88,8 @@ def warn_if_cut(distances: _Array, epsilon: float, advice: Advice) -> None:
         )
     some = distances[:: max(1, n // 1000)]
     own_share = float(np.median(1 / np.sum(np.exp(-(some**2) / (2 * epsilon)), axis=1)))
-    if own_share > _MOST_OWN_SHARE and k < n:
+    has_gaps = float(np.median(some[:, 1] - _GRID * some[:, min(2, k - 1)])) < 0
+    if own_share > _MOST_OWN_SHARE and has_gaps and k < n:
         advice.warn(
             NarrowKernelWarning,
             f"the kernel is narrow: at epsilon = {epsilon:.3g} half of the points make up {own_share:.0%} or more of "
