@@ -1,5 +1,6 @@
 """The diffusion map as an estimator: steps 1 and 4 to 11 without a feature (section 2.1)."""
 
+import numbers
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from idm._landmarks import choose_landmarks, n_landmarks_of
 from idm._neighbors import NeighborIndex, Reach, as_neighbors, check_squares, refined
 from idm._spectrum import EIGEN_SOLVERS, EigenSolver
 from idm._threads import n_threads
-from idm._validation import all_or_nothing, as_bandwidths, as_choice, as_integer, as_real, estimator_points
+from idm._validation import all_or_nothing, as_bandwidths, as_choice, as_integer, as_real, estimator_points, is_auto
 from idm._warnings import Advice
 from idm.exceptions import (
     CoincidentPointsError,
@@ -181,13 +182,13 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             coordinates=coordinates,
             embedding=coordinates.embedding[copies],
         )
-        embedding = fitted.embedding
+        embedding = fitted.embedding.copy()  # what a user may write to is not what `transform` uses
         if n_landmarks < n:
             embedding, _ = extend_rows(fitted, points, threads)
         self._map, self._euclidean = fitted, euclidean
         self.embedding_, self.landmarks_ = embedding, landmarks
         self.eigenvalues_ = coordinates.eigenvalues
-        self.eigenvectors_ = coordinates.functions
+        self.eigenvectors_ = coordinates.functions.copy()
         self.density_ = coordinates.density
         self.dimension_ = float(np.mean(coordinates.dimension))
         self.epsilon_ = coordinates.epsilon
@@ -197,9 +198,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _options(self, landmarks: NDArray[np.intp]) -> MapOptions:
         """The parameters, checked."""
         epsilon = None
-        if isinstance(self.epsilon, str):
-            as_choice(self.epsilon, "epsilon", ("auto",))
-        else:
+        if not is_auto(self.epsilon, "epsilon", "'auto' or a positive number", numbers.Real):
             epsilon = float(as_bandwidths(self.epsilon, "epsilon", n_rows=1)[0])
         time = as_real(self.diffusion_time, "diffusion_time", low=0)
         if time == 0 and self.rescaling != "isometric":
