@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import idm
 from idm._command import main
@@ -161,3 +162,9 @@ def test_the_picture_has_a_panel_per_iteration_and_marks_the_neighbors():
     assert titles == ["data", "iteration 1", "iteration 2"]
     star = figure.axes[1].collections[-1].get_offsets()
     np.testing.assert_allclose(star, X[3:4])
+
+
+def test_there_is_no_picture_of_a_model_that_was_not_fitted(rng):
+    X = rng.normal(size=(20, 2))
+    with pytest.raises(NotFittedError, match="IteratedDiffusionMap"):
+        idm.plot.iterations(idm.IteratedDiffusionMap(), X, X[:, 0])

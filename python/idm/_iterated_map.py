@@ -1,5 +1,6 @@
 """What the estimators of the iterated map share: rows, iterations, result, new points."""
 
+import numbers
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ from idm._validation import (
     as_integer,
     as_real,
     estimator_points,
+    is_auto,
 )
 from idm._warnings import Advice, warn
 from idm.exceptions import (
@@ -53,6 +55,7 @@ _Array: TypeAlias = NDArray[np.float64]
 _Rows: TypeAlias = NDArray[np.intp]
 _Auto: TypeAlias = Literal["auto"]
 _Self = TypeVar("_Self", bound="IteratedMap")
+_Automatic = TypeVar("_Automatic", float, None)
 
 # n_neighbors="auto": a share of the landmarks, but not so few that the graph of a curve tears, nor too many for memory.
 _NEIGHBORS_SHARE, _LEAST_NEIGHBORS, _MOST_NEIGHBORS = 0.15, 100, 1000
@@ -315,17 +318,14 @@ class IteratedMap(
     def _check_parameters(self) -> None:
         """Those that are needed late, before anything is computed."""
         self._stopping(held_out=False)
-        if not isinstance(self.feature_scale, str):
-            as_real(self.feature_scale, "feature_scale", low=1e-100, high=1e100)
+        self._given_scale()
+        if not isinstance(self.verbose, bool | np.bool_):
+            as_integer(self.verbose, "verbose", low=0)
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be a function of an IterationRecord or None, got {self.callback!r}")
 
     def _stopping(self, *, held_out: bool) -> Stopping:
-        tol = 0.0 if held_out else _TOLERANCE
-        if isinstance(self.tol, str):
-            as_choice(self.tol, "tol", ("auto",))
-        else:
-            tol = as_real(self.tol, "tol", low=0)
+        tol = _auto_or_real(self.tol, "tol", 0.0 if held_out else _TOLERANCE, low=0)
         return Stopping(
             max_iter=as_integer(self.max_iter, "max_iter", low=1),
             patience=as_integer(self.n_iter_no_change, "n_iter_no_change", low=1),
@@ -335,30 +335,25 @@ class IteratedMap(
 
     def _stops_early(self) -> bool:
         """Whether rows are held out to decide when to stop: "auto" is yes for derivatives, which do not converge."""
-        if isinstance(self.early_stopping, str):
-            as_choice(self.early_stopping, "early_stopping", ("auto",))
-            return self.feature_change == "derivative"
-        if not isinstance(self.early_stopping, bool | np.bool_):
-            raise TypeError(f"early_stopping must be True, False or 'auto', got {self.early_stopping!r}")
-        return bool(self.early_stopping)
+        if isinstance(self.early_stopping, bool | np.bool_):
+            return bool(self.early_stopping)
+        is_auto(self.early_stopping, "early_stopping", "'auto', True or False", bool)
+        return self.feature_change == "derivative"
 
     def _scale(self, points: _Array, features: _Array, random_state: np.random.RandomState) -> float:
-        if isinstance(self.feature_scale, str):
-            as_choice(self.feature_scale, "feature_scale", ("auto",))
-            return feature_scale(points, features, random_state)
-        return as_real(self.feature_scale, "feature_scale", low=1e-100, high=1e100)
+        given = self._given_scale()
+        return feature_scale(points, features, random_state) if given is None else given
+
+    def _given_scale(self) -> float | None:
+        return _auto_or_real(self.feature_scale, "feature_scale", None, low=1e-100, high=1e100)
 
     def _settings(self, n_landmarks: int, rows: _Rows | None = None) -> Settings:
         """The parameters of an iteration, checked; `rows` are the landmarks."""
-        diffusion_time = None
-        if isinstance(self.diffusion_time, str):
-            as_choice(self.diffusion_time, "diffusion_time", ("auto",))
-        else:
-            diffusion_time = as_real(self.diffusion_time, "diffusion_time", low=0)
-            if diffusion_time == 0 and self.rescaling != "isometric":
-                raise ValueError(
-                    f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
-                )
+        diffusion_time = _auto_or_real(self.diffusion_time, "diffusion_time", None, low=0)
+        if diffusion_time == 0 and self.rescaling != "isometric":
+            raise ValueError(
+                f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
+            )
         automatic = min(_MOST_NEIGHBORS, max(_LEAST_NEIGHBORS, round(_NEIGHBORS_SHARE * n_landmarks)))
         n_neighbors = min(n_landmarks, _auto_or_count(self.n_neighbors, "n_neighbors", automatic))
         tau = as_real(self.tau, "tau", low=0, high=1)
@@ -394,10 +389,16 @@ class IteratedMap(
 
 
 def _auto_or_count(value: Any, name: str, automatic: int) -> int:
-    if isinstance(value, str):
-        as_choice(value, name, ("auto",))
-        return automatic
-    return as_integer(value, name, low=2)
+    automatically = is_auto(value, name, "'auto' or an integer >= 2", numbers.Integral)
+    return automatic if automatically else as_integer(value, name, low=2)
+
+
+def _auto_or_real(
+    value: Any, name: str, automatic: _Automatic, *, low: float, high: float = np.inf
+) -> float | _Automatic:
+    bounds = f">= {low:g}" if np.isinf(high) else f"from {low:g} to {high:g}"
+    automatically = is_auto(value, name, f"'auto' or a number {bounds}", numbers.Real)
+    return automatic if automatically else as_real(value, name, low=low, high=high)
 
 
 def _regression(embedding: _Array, features: _Array) -> Any:
