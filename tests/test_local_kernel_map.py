@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 import idm
 from idm import LocalKernelMap
-from idm.exceptions import ExtrapolationWarning
+from idm.exceptions import CoincidentPointsError, ExtrapolationWarning, SpectraDifferWarning
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,44 @@ def test_new_points(fitted, rng):
     np.testing.assert_allclose(fitted.predict(y * [3.0, 1.0]), y, atol=0.005)
 
 
+def curve(n, seed):
+    t = np.random.default_rng(seed).uniform(0, 2 * np.pi, n)
+    y = np.column_stack([np.cos(t), np.sin(t)])
+    return y * [3.0, 1.0], y
+
+
+def plane(n, seed):
+    X = np.random.default_rng(seed).uniform(-1, 1, (n, 2))
+    return X, np.column_stack([X[:, 0] + 0.3 * X[:, 1] ** 2, X[:, 1] * (1 + 0.3 * X[:, 0])])
+
+
+@pytest.mark.parametrize(
+    ("pairs", "n", "most"),
+    [
+        (curve, 200, 0.06),
+        (curve, 500, 0.03),
+        (curve, 1000, 0.02),
+        (plane, 100, 0.12),
+        (plane, 500, 0.09),
+        pytest.param(curve, 5000, 0.02, marks=pytest.mark.large),
+        pytest.param(plane, 5000, 0.06, marks=pytest.mark.large),
+    ],
+)
+def test_the_defaults_serve_few_and_many_random_pairs(pairs, n, most):
+    new, y_new = pairs(300, 1)
+    model = LocalKernelMap().fit(*pairs(n, 0))
+    near = model.supported(new)
+    assert near.mean() > 0.95
+    assert np.sqrt(np.mean((model.predict(new[near]) - y_new[near]) ** 2) / y_new.var()) < most
+
+
+def test_neighborhoods_across_the_curve_are_told():
+    X, y = curve(500, 0)
+    with pytest.warns(SpectraDifferWarning, match=r"differ by \d+%: the map says little. Lower n_neighbors"):
+        model = LocalKernelMap(n_neighbors=200).fit(X, y)
+    assert np.abs(model.predict(X) - y).max() > 0.3
+
+
 @pytest.mark.large
 def test_a_nonlinear_map_of_a_surface():
     X, _, _ = idm.datasets.make_torus(3000, random_state=0)
@@ -68,7 +106,16 @@ def test_units_of_the_features_do_not_matter(rng, scale):
     assert LocalKernelMap().fit(X, X * scale).score(X, X * scale) > 0.98
 
 
+@pytest.mark.parametrize("values", [1, 2, 5])
+def test_a_y_that_many_rows_share_is_named(rng, values):
+    X, y = rng.normal(size=(600, 2)), np.arange(600) % values
+    with pytest.raises(CoincidentPointsError, match=r"no two points apart in y .*use IteratedDiffusionMap"):
+        LocalKernelMap(3).fit(X, y)
+
+
 def test_wrong_parameters(ellipse):
+    with pytest.raises(ValueError, match="n_neighbors must be 'auto' or an integer >= 2, got 'x'"):
+        LocalKernelMap(n_neighbors="x").fit(*ellipse)
     for name, value in (("n_components", 0), ("n_neighbors", 1), ("bandwidth", "other"), ("regularization", -1.0)):
         with pytest.raises(ValueError, match=name):
             clone(LocalKernelMap()).set_params(**{name: value}).fit(*ellipse)

@@ -1,6 +1,7 @@
 """A diffeomorphism given by pairs, represented by a linear map between eigenfunctions (section 2.2)."""
 
-from typing import Any, TypeAlias
+import numbers
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,14 +16,26 @@ from idm._metric import Flow
 from idm._neighbors import NeighborIndex
 from idm._progress import Progress
 from idm._threads import n_threads
-from idm._validation import all_or_nothing, as_choice, as_integer, as_real, estimator_data, estimator_points
-from idm._warnings import Advice
-from idm.exceptions import CoincidentPointsError, DisconnectedGraphWarning, EigenpairError, OutlierWarning
+from idm._validation import all_or_nothing, as_choice, as_integer, as_real, estimator_data, estimator_points, is_auto
+from idm._warnings import Advice, warn
+from idm.exceptions import (
+    CoincidentPointsError,
+    DisconnectedGraphWarning,
+    EigenpairError,
+    OutlierWarning,
+    SpectraDifferWarning,
+)
 
 _Array: TypeAlias = NDArray[np.float64]
 
+# n_neighbors="auto", a tenth of the rows.
+_LEAST_NEIGHBORS, _MOST_NEIGHBORS = 20, 200
+# So many eigenvalues of both sides are compared: up to 20 % apart where the map is good, over 80 % where it is not.
+_N_COMPARED, _MOST_DIFFERENT = 4, 0.5
+
 _REMEDIES = {
-    CoincidentPointsError: "remove duplicates, or raise n_neighbors",
+    CoincidentPointsError: "an invertible map needs a y that differs wherever X does: remove copies of rows; for a y "
+    "that many rows share, use IteratedDiffusionMap",
     OutlierWarning: "remove those pairs, or lower n_neighbors_bandwidth",
     DisconnectedGraphWarning: "raise n_neighbors or n_neighbors_bandwidth, or fit the components one by one",
     EigenpairError: "raise n_neighbors_bandwidth, or lower n_components",
@@ -39,8 +52,9 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_components : int
         The eigenfunctions on both sides; N - 1, if that is less.
-    n_neighbors : int
-        Number of neighbours, including the point itself; N, if that is less.
+    n_neighbors : "auto" or int
+        Number of neighbours, including the point itself; N, if that is less. "auto" is a tenth of the rows, from 20 to
+        200: neighbourhoods that reach across a closed curve destroy the map, on surfaces up to 200 help if N is small.
     n_neighbors_bandwidth : int
         The neighbours that decide on the bandwidth of the kernels.
     bandwidth, regularization
@@ -74,7 +88,7 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self,
         n_components: int = 20,
         *,
-        n_neighbors: int = 200,
+        n_neighbors: Literal["auto"] | int = "auto",
         n_neighbors_bandwidth: int = 32,
         bandwidth: Tuning = "d1",
         regularization: float = 0.001,
@@ -106,10 +120,10 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 diffusion_time=0.0,  # plain eigenfunctions
                 advice=Advice(what=what, remedies=_REMEDIES),
             )
-            for what in ("X in the metric of y", "y")
+            for what in ("y along X", "y")
         )
         settings = Settings(
-            n_neighbors=as_integer(self.n_neighbors, "n_neighbors", low=2),
+            n_neighbors=self._n_neighbors(len(points)),
             flow=Flow(tau=1.0, mixing="metric", change="derivative"),
             map=of_x,
             bandwidth=as_choice(self.bandwidth, "bandwidth", TUNINGS),
@@ -135,7 +149,13 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._one_feature = given.ndim == 1
         self._iteration = iteration
         self.eigenvalues_ = np.stack([iteration.eigenvalues, map_of_y.eigenvalues])
+        _warn_if_different(self.eigenvalues_)
         return self
+
+    def _n_neighbors(self, n_rows: int) -> int:
+        if is_auto(self.n_neighbors, "n_neighbors", "'auto' or an integer >= 2", numbers.Integral):
+            return int(np.clip(n_rows // 10, _LEAST_NEIGHBORS, _MOST_NEIGHBORS))
+        return as_integer(self.n_neighbors, "n_neighbors", low=2)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "eigenvalues_")
@@ -158,6 +178,19 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         new.advance(self._iteration, threads)
         functions = new.coordinates / self._norms
         return _with_constant(functions @ self.feature_map_) @ self._from_functions, new.supported
+
+
+def _warn_if_different(eigenvalues: _Array) -> None:
+    """Say so if the first eigenvalues (2, M) of both sides, which Theorem 2.1 says are equal, are not."""
+    of_x, of_y = eigenvalues[:, :_N_COMPARED]
+    usable = np.isfinite(of_x) & np.isfinite(of_y) & (of_x < 0) & (of_y < 0)
+    difference = float(np.max(np.abs(of_x[usable] / of_y[usable] - 1), initial=0))
+    if difference > _MOST_DIFFERENT:
+        warn(
+            f"first eigenvalues on X, in the metric of y, and on y differ by {difference:.0%}: the map says little. "
+            "Lower n_neighbors (neighbourhoods must not reach across a curve), or raise it where rows are few",
+            SpectraDifferWarning,
+        )
 
 
 def _with_constant(functions: _Array) -> _Array:

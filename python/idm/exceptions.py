@@ -33,6 +33,10 @@ class UnderflowWarning(RuntimeWarning):
     """All coordinates are 0, because their weights exp(lambda s) are below the smallest float64."""
 
 
+class SpectraDifferWarning(RuntimeWarning):
+    """The kernel on X does not see the geometry of y: the eigenvalues of both should agree and do not."""
+
+
 class OutlierWarning(RuntimeWarning):
     """A few points far from all others dominate the bandwidth, so that the kernel sees no structure in the rest."""
 
