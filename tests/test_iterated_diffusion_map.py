@@ -13,10 +13,12 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_limits
 
 import idm
 from idm import IteratedDiffusionMap, _coordinates
 from idm._feature_map import feature_map
+from idm._iterated_map import _regression
 from idm._iteration import extend_iteration, fit_iteration
 from idm._neighbors import NeighborIndex
 from idm._progress import Progress
@@ -426,6 +428,49 @@ def test_each_row_is_transformed_alone():
     together = model.transform(new)
     for i in (0, 17, 49):
         np.testing.assert_array_equal(model.transform(new[i : i + 1])[0], together[i])
+
+
+@pytest.mark.parametrize("feature_change", ["difference", "derivative"])
+def test_each_row_is_predicted_alone(feature_change):
+    X, _, y = EXAMPLES["torus-phi"](900, 0)
+    model = IteratedDiffusionMap(max_iter=2, feature_change=feature_change, random_state=0).fit(X[:500], y[:500])
+    together = model.predict(X[500:])
+    for part in (slice(0, 1), slice(7, 8), slice(100, 103), slice(150, 400)):
+        np.testing.assert_array_equal(model.predict(X[500:][part]), together[part])
+
+
+@pytest.mark.parametrize("feature_change", ["difference", "derivative"])
+def test_threads_of_blas_do_not_change_a_bit(feature_change):
+    X, _, y = EXAMPLES["annulus-angle"](800, 0)
+    found = []
+    for n in (1, 2):
+        with threadpool_limits(n, user_api="blas"):
+            model = IteratedDiffusionMap(max_iter=2, feature_change=feature_change, random_state=0, n_jobs=n)
+            model.fit(X[:700], y[:700])
+            found.append((model.embedding_, model.feature_map_, model.feature_map_residual_, model.relevance_))
+            found[-1] += (model.predict(X[700:]), model.transform(X[700:]))
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_threads_of_blas_do_not_change_a_bit_of_large_regressions(rng):
+    embedding = rng.normal(size=(2000, 100))
+    y = np.column_stack([np.cos(embedding[:, 0]), np.sin(embedding[:, 0])])
+    found = []
+    for n in (1, 2):
+        with threadpool_limits(n, user_api="blas"):
+            found.append((*feature_map(embedding, y, 1), _regression(embedding, y).at(embedding[:50])))
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_predictions_do_not_go_through_what_set_output_changes(monkeypatch):
+    # transform may return a data frame with names, of which a regression on plain coordinates would warn.
+    X, _, y = EXAMPLES["annulus-radius"](200, 0)
+    model = IteratedDiffusionMap(max_iter=1, feature_change="derivative", random_state=0).fit(X, y)
+    expected = model.predict(X)
+    monkeypatch.setattr(IteratedDiffusionMap, "transform", None)
+    np.testing.assert_array_equal(model.predict(X), expected)
 
 
 def test_far_points_are_told():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 import idm
 from idm import LocalKernelMap
@@ -91,8 +92,36 @@ def test_one_feature_and_each_row_alone():
     model = LocalKernelMap(8, n_neighbors=60).fit(x[:, np.newaxis], np.exp(x))
     found = model.predict(x[:50, np.newaxis] + 0.001)
     assert found.shape == (50,)
-    assert model.predict(x[7:8, np.newaxis] + 0.001)[0] == pytest.approx(found[7], rel=1e-12)
+    for i in (0, 7, 49):
+        assert model.predict(x[i : i + 1, np.newaxis] + 0.001)[0] == found[i]
     assert model.score(x[:, np.newaxis], np.exp(x)) > 0.999
+
+
+def test_each_row_is_predicted_alone(fitted, rng):
+    t = rng.uniform(0, 2 * np.pi, 500)
+    X = np.column_stack([3 * np.cos(t), np.sin(t)])
+    together = fitted.predict(X)
+    for part in (slice(0, 1), slice(7, 8), slice(100, 103), slice(250, 500)):
+        np.testing.assert_array_equal(fitted.predict(X[part]), together[part])
+
+
+def test_threads_of_blas_do_not_change_a_bit(ellipse, rng):
+    new = rng.normal(size=(50, 2))
+    new *= [3, 1] / np.linalg.norm(new, axis=1, keepdims=True)
+    found = []
+    for n in (1, 2):
+        with threadpool_limits(n, user_api="blas"):
+            model = LocalKernelMap(40, n_jobs=n).fit(*ellipse)
+            found.append((model.feature_map_, model.feature_map_residual_, model.predict(new)))
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_writing_to_the_feature_map_does_not_change_predictions(ellipse):
+    model = LocalKernelMap(10).fit(*ellipse)
+    before = model.predict(ellipse[0][:5])
+    model.feature_map_[:] = 0
+    np.testing.assert_array_equal(model.predict(ellipse[0][:5]), before)
 
 
 def test_far_points_are_told(fitted):

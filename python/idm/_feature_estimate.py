@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 
 from idm import _core
 from idm._extension import batches
+from idm._linear_map import linear_map
 from idm._neighbors import NeighborIndex, Neighbors
 from idm._threads import one_blas_thread
 from idm._warnings import warn
@@ -149,7 +150,7 @@ class Mean:
 
 def _distinct_rows(points: _Array) -> tuple[_Array, NDArray[np.intp] | None]:
     """The distinct rows and the number of that of each row; None if all differ, which one sum of each row tells."""
-    sums = np.sort(_linear_map(points, points[0], np.random.RandomState(0).uniform(1, 2, (points.shape[1], 1)))[:, 0])
+    sums = np.sort(_mapped(points, points[0], np.random.RandomState(0).uniform(1, 2, (points.shape[1], 1)))[:, 0])
     if (np.diff(sums) != 0).all():
         return points, None
     distinct, of_rows = np.unique(points, axis=0, return_inverse=True)
@@ -215,7 +216,7 @@ class LocalAffine:
 
     def at(self, queries: _Array, threads: int) -> _Array:
         """See FeatureEstimate. Each row's result depends on that row alone, to the bit."""
-        mapped = _linear_map(queries / self.units[0], self.centre, self.A)
+        mapped = _mapped(queries / self.units[0], self.centre, self.A)
         result = np.empty((len(queries), self.values.shape[1]))
         for rows in batches(len(queries), len(self.index)):
             near = self.index.nearest(mapped[rows], min(_N_NEIGHBORS, len(self.index)), threads)
@@ -244,7 +245,7 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
     spread = float(np.sum(np.var(values, axis=0)))
     best_error = np.inf
     for _ in range(_MOST_ROUNDS + 1):
-        index = NeighborIndex(_linear_map(points, centre, A))
+        index = NeighborIndex(_mapped(points, centre, A))
         near = _others(index, rows, k, threads)
         error, factor, gamma = _tuned(index, values, rows, near, threads)
         gain = 1 - error / best_error if best_error > 0 else 0.0
@@ -297,14 +298,9 @@ def _next_map(A2: _Array, shrink: float) -> _Array:
     return A
 
 
-def _linear_map(points: _Array, centre: _Array, A: _Array | None) -> _Array:
-    """(x - centre) A, summed in an order that does not depend on the number of rows, as a product of BLAS would."""
-    if A is None:
-        return points
-    result = np.zeros((len(points), A.shape[1]))
-    for column, row in enumerate(A):
-        result += (points[:, column] - centre[column])[:, np.newaxis] * row
-    return result
+def _mapped(points: _Array, centre: _Array, A: _Array | None) -> _Array:
+    """(x - centre) A."""
+    return points if A is None else linear_map(points - centre, A)
 
 
 def _others(index: NeighborIndex, rows: NDArray[np.intp], k: int, threads: int) -> Neighbors:

@@ -15,7 +15,6 @@ from sklearn.base import (
 )
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -26,6 +25,7 @@ from idm._feature_estimate import FeatureEstimate, feature_scale, fit_estimate, 
 from idm._feature_map import feature_map
 from idm._iteration import Iteration, NewPoints, Settings, iterate
 from idm._landmarks import choose_landmarks, n_landmarks_of
+from idm._linear_map import linear_map
 from idm._local_derivatives import DERIVATIVE_METHODS, DerivativeMethod
 from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import FEATURE_CHANGES, MIXINGS, FeatureChange, Flow, Mixing
@@ -33,7 +33,7 @@ from idm._neighbors import NeighborIndex
 from idm._progress import progress
 from idm._spectrum import SolverInfo
 from idm._stopping import DistanceChange, Stopping, StopReason
-from idm._threads import n_threads
+from idm._threads import n_threads, one_blas_thread
 from idm._validation import (
     as_choice,
     as_integer,
@@ -181,7 +181,7 @@ class IteratedMap(
         iterations, records = self._iterate(rows, stopping, random_state, threads)
         embedding = records[stopping.kept - 1].embedding
         known = np.setdiff1d(np.arange(len(points)), rows.outlying)
-        self._regression: Any = None if rows.estimate is not None else _regression(embedding[known], features[known])
+        self._regression = None if rows.estimate is not None else _regression(embedding[known], features[known])
         self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, iterations[: stopping.kept]
         self._placing = rows.placing[rows.landmarks]
         self._feature_map: tuple[_Array, float] | None = None
@@ -308,8 +308,10 @@ class IteratedMap(
         """The features (rows, n) of new points."""
         check_is_fitted(self)
         if self._estimate is None:
-            predicted: _Array = self._regression.predict(self.transform(X))
-            return predicted.reshape(len(predicted), -1)
+            assert self._regression is not None
+            embedding, supported = self._extend(X)  # not `transform`, whose result may be a data frame
+            warn_unsupported(supported)
+            return self._regression.at(embedding)
         queries, threads = estimator_points(self, X, fit=False), n_threads(self.n_jobs)
         first = self._iterations[0].map
         warn_unsupported(first.near(first.index.nearest(queries, 1, threads)))
@@ -401,16 +403,34 @@ def _auto_or_real(
     return automatic if automatically else as_real(value, name, low=low, high=high)
 
 
-def _regression(embedding: _Array, features: _Array) -> Any:
+@dataclass(frozen=True, kw_only=True)
+class _Regression:
+    """(z - centre) A + constant."""
+
+    centre: _Array  # (M',)
+    A: _Array  # (M', n)
+    constant: _Array  # (n,)
+
+    def at(self, embedding: _Array) -> _Array:
+        """The features (Q, n), each row's by itself, to the bit."""
+        return linear_map(embedding - self.centre, self.A) + self.constant
+
+
+def _regression(embedding: _Array, features: _Array) -> _Regression:
     """Linear regression of the features on the coordinates, with a ridge that predicts left-out rows best."""
-    return make_pipeline(StandardScaler(), RidgeCV(np.logspace(-10, 2, 13))).fit(embedding, features)
+    with one_blas_thread():
+        scaler = StandardScaler().fit(embedding)
+        ridge = RidgeCV(np.logspace(-10, 2, 13)).fit(scaler.transform(embedding), features)
+    slopes = np.atleast_2d(ridge.coef_).T
+    return _Regression(centre=scaler.mean_, A=slopes / scaler.scale_[:, np.newaxis], constant=ridge.intercept_)
 
 
 def _relevance(first: Iteration, scale: float) -> _Array:
     """The mean of DH^T DH over the landmarks, from the derivatives of the first iteration."""
     assert first.map.metric is not None
     derivatives = first.map.metric.values.reshape(-1, first.map.index.points.shape[1]) / scale
-    relevance: _Array = derivatives.T @ derivatives / len(first.map.index)
+    with one_blas_thread():
+        relevance: _Array = derivatives.T @ derivatives / len(first.map.index)
     return relevance
 
 

@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from idm._coordinates import MapOptions, diffusion_coordinates
 from idm._extension import warn_unsupported
 from idm._iteration import NewPoints, Settings, fit_iteration
+from idm._linear_map import linear_map
 from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import Flow
 from idm._neighbors import NeighborIndex
 from idm._progress import Progress
-from idm._threads import n_threads
+from idm._threads import n_threads, one_blas_thread
 from idm._validation import all_or_nothing, as_choice, as_integer, as_real, estimator_data, estimator_points, is_auto
 from idm._warnings import Advice, warn
 from idm.exceptions import (
@@ -141,11 +142,14 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._norms = np.sqrt(np.mean(embedding**2, axis=0))
         functions = embedding / self._norms
         target = map_of_y.functions / np.sqrt(np.mean(map_of_y.functions**2, axis=0))
-        self.feature_map_, *_ = np.linalg.lstsq(functions, target, rcond=None)
-        residual = functions @ self.feature_map_ - target
-        self.feature_map_residual_ = float(np.linalg.norm(residual) / np.linalg.norm(target))
-        # y in terms of its own eigenfunctions, the constant one first, to come back from them.
-        self._from_functions, *_ = np.linalg.lstsq(_with_constant(target), features, rcond=None)
+        with one_blas_thread():
+            self._H, *_ = np.linalg.lstsq(functions, target, rcond=None)
+            residual = functions @ self._H - target
+            self.feature_map_residual_ = float(np.linalg.norm(residual) / np.linalg.norm(target))
+            # y in terms of its own eigenfunctions, the constant one first, to come back from them.
+            back, *_ = np.linalg.lstsq(_with_constant(target), features, rcond=None)
+            self._from_functions = np.asarray(back, dtype=np.float64)
+        self.feature_map_ = self._H.copy()
         self._one_feature = given.ndim == 1
         self._iteration = iteration
         self.eigenvalues_ = np.stack([iteration.eigenvalues, map_of_y.eigenvalues])
@@ -161,7 +165,10 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "eigenvalues_")
 
     def predict(self, X: ArrayLike) -> _Array:
-        """H at new points: eigenfunctions on X, mapped to those on Y, and from there to y."""
+        """H at new points: eigenfunctions on X, mapped to those on Y, and from there to y.
+
+        Each row's result depends on that row alone, to the bit.
+        """
         predicted, supported = self._extend(X)
         warn_unsupported(supported)
         return predicted[:, 0] if self._one_feature else predicted
@@ -176,8 +183,8 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         threads = n_threads(self.n_jobs)
         new = NewPoints(queries, None)
         new.advance(self._iteration, threads)
-        functions = new.coordinates / self._norms
-        return _with_constant(functions @ self.feature_map_) @ self._from_functions, new.supported
+        functions = linear_map(new.coordinates / self._norms, self._H)
+        return linear_map(_with_constant(functions), self._from_functions), new.supported
 
 
 def _warn_if_different(eigenvalues: _Array) -> None:
