@@ -1,6 +1,7 @@
 """A diffeomorphism given by pairs, represented by a linear map between eigenfunctions (section 2.2)."""
 
 import numbers
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -8,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from idm._coordinates import MapOptions, diffusion_coordinates
+from idm._coordinates import Coordinates, MapOptions, diffusion_coordinates
 from idm._extension import warn_unsupported
-from idm._iteration import NewPoints, Settings, fit_iteration
+from idm._iteration import Iteration, NewPoints, Settings, fit_iteration
 from idm._linear_map import linear_map
 from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import Flow
@@ -29,10 +30,10 @@ from idm.exceptions import (
 
 _Array: TypeAlias = NDArray[np.float64]
 
-# n_neighbors="auto", a tenth of the rows.
-_LEAST_NEIGHBORS, _MOST_NEIGHBORS = 20, 200
-# So many eigenvalues of both sides are compared: up to 20 % apart where the map is good, over 80 % where it is not.
-_N_COMPARED, _MOST_DIFFERENT = 4, 0.5
+# n_neighbors="auto": the fewest and the most.
+_NEIGHBORS = (20, 200)
+# So many eigenvalues of both sides are compared. Where the map is good they are 25 % apart or less.
+_N_COMPARED, _AGREE, _DIFFER = 4, 0.25, 1 / 3
 
 _REMEDIES = {
     CoincidentPointsError: "an invertible map needs a y that differs wherever X does: remove copies of rows; for a y "
@@ -54,8 +55,9 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     n_components : int
         The eigenfunctions on both sides; N - 1, if that is less.
     n_neighbors : "auto" or int
-        Number of neighbours, including the point itself; N, if that is less. "auto" is a tenth of the rows, from 20 to
-        200: neighbourhoods that reach across a closed curve destroy the map, on surfaces up to 200 help if N is small.
+        Number of neighbours, including the point itself; N, if that is less. "auto" is the first of 200, a fifth and a
+        tenth of the rows (at least 20) with which the first eigenvalues of both sides agree within 25 %: neighbourhoods
+        that reach across a curve destroy the map, and on surfaces few neighbours make it rough.
     n_neighbors_bandwidth : int
         The neighbours that decide on the bandwidth of the kernels.
     bandwidth, regularization
@@ -124,19 +126,14 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             for what in ("y along X", "y")
         )
         settings = Settings(
-            n_neighbors=self._n_neighbors(len(points)),
+            n_neighbors=2,  # until they are chosen
             flow=Flow(tau=1.0, mixing="metric", change="derivative"),
             map=of_x,
             bandwidth=as_choice(self.bandwidth, "bandwidth", TUNINGS),
             derivative="affine",
             regularization=as_real(self.regularization, "regularization", low=0),
         )
-        threads = n_threads(self.n_jobs)
-        index = NeighborIndex(points)
-        pool = index.nearest(None, settings.pool_size(len(points)), threads)
-        iteration = fit_iteration(index, pool, features, settings, threads, Progress())
-        neighbors = NeighborIndex(features).nearest(None, min(settings.n_neighbors, len(points)), threads, name="y")
-        map_of_y = diffusion_coordinates(neighbors, of_y, threads, exact=True)
+        iteration, map_of_y = self._sides(points, features, settings, of_y, n_threads(self.n_jobs))
         # Columns of mean square 1, whatever the units of X and y.
         embedding = iteration.map.embedding
         self._norms = np.sqrt(np.mean(embedding**2, axis=0))
@@ -153,13 +150,47 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._one_feature = given.ndim == 1
         self._iteration = iteration
         self.eigenvalues_ = np.stack([iteration.eigenvalues, map_of_y.eigenvalues])
-        _warn_if_different(self.eigenvalues_)
         return self
 
-    def _n_neighbors(self, n_rows: int) -> int:
+    def _sides(
+        self, points: _Array, features: _Array, settings: Settings, of_y: MapOptions, threads: int
+    ) -> tuple[Iteration, Coordinates]:
+        """The maps of X in the metric of y and of y, at the first number of neighbours at which their spectra agree."""
+        of_x, n = NeighborIndex(points), len(points)
+        best: tuple[Iteration, Coordinates] | None = None
+        difference = np.inf
+        for k in self._candidates(n):
+            settings = replace(settings, n_neighbors=k)
+            try:
+                iteration = fit_iteration(
+                    of_x, of_x.nearest(None, settings.pool_size(n), threads), features, settings, threads, Progress()
+                )
+                neighbors = NeighborIndex(features).nearest(None, min(k, n), threads, name="y")
+                map_of_y = diffusion_coordinates(neighbors, of_y, threads, exact=True)
+            except (CoincidentPointsError, EigenpairError):
+                if best is None:
+                    raise
+                break
+            found = _difference(iteration.eigenvalues, map_of_y.eigenvalues)
+            if best is None or found < difference:
+                best, difference = (iteration, map_of_y), found
+            if difference <= _AGREE:
+                break
+        if difference > _DIFFER:
+            warn(
+                f"the eigenvalues on X, in the metric of y, and on y differ by {difference:.0%}: the map says little. "
+                "Lower n_neighbors (neighbourhoods must not reach across a curve), or raise it where rows are few",
+                SpectraDifferWarning,
+            )
+        assert best is not None
+        return best
+
+    def _candidates(self, n_rows: int) -> list[int]:
+        """Numbers of neighbours, of which the first that does is taken."""
         if is_auto(self.n_neighbors, "n_neighbors", "'auto' or an integer >= 2", numbers.Integral):
-            return int(np.clip(n_rows // 10, _LEAST_NEIGHBORS, _MOST_NEIGHBORS))
-        return as_integer(self.n_neighbors, "n_neighbors", low=2)
+            fewer = [int(np.clip(n_rows // part, *_NEIGHBORS)) for part in (5, 10)]
+            return sorted({_NEIGHBORS[1], *fewer}, reverse=True)
+        return [as_integer(self.n_neighbors, "n_neighbors", low=2)]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "eigenvalues_")
@@ -187,17 +218,11 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return linear_map(_with_constant(functions), self._from_functions), new.supported
 
 
-def _warn_if_different(eigenvalues: _Array) -> None:
-    """Say so if the first eigenvalues (2, M) of both sides, which Theorem 2.1 says are equal, are not."""
-    of_x, of_y = eigenvalues[:, :_N_COMPARED]
-    usable = np.isfinite(of_x) & np.isfinite(of_y) & (of_x < 0) & (of_y < 0)
-    difference = float(np.max(np.abs(of_x[usable] / of_y[usable] - 1), initial=0))
-    if difference > _MOST_DIFFERENT:
-        warn(
-            f"first eigenvalues on X, in the metric of y, and on y differ by {difference:.0%}: the map says little. "
-            "Lower n_neighbors (neighbourhoods must not reach across a curve), or raise it where rows are few",
-            SpectraDifferWarning,
-        )
+def _difference(of_x: _Array, of_y: _Array) -> float:
+    """The largest relative difference, from 0 to 1, of the first eigenvalues, which Theorem 2.1 says are equal."""
+    a, b = (np.maximum(eigenvalues[:_N_COMPARED], -1e300) for eigenvalues in (of_x, of_y))
+    larger = np.maximum(np.abs(a), np.abs(b))
+    return float(np.max(np.divide(np.abs(a - b), larger, out=np.zeros_like(a), where=larger > 0)))
 
 
 def _with_constant(functions: _Array) -> _Array:
