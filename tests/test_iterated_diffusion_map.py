@@ -756,6 +756,14 @@ def test_a_time_at_which_all_is_zero_is_told():
         IteratedDiffusionMap(max_iter=1, rescaling="global", diffusion_time=1e9).fit(X, y)
 
 
+@pytest.mark.parametrize("rescaling", ["global", "local"])
+def test_a_few_points_over_many_decades_that_give_zeros_are_told(rescaling):
+    X = np.logspace(-4, 4, 9).reshape(-1, 1)
+    with pytest.warns(UnderflowWarning, match=r"all coordinates are 0.*use rescaling='isometric'"):
+        model = IteratedDiffusionMap(rescaling=rescaling, feature_change="derivative").fit(X, np.log(X[:, 0]))
+    assert not model.embedding_.any()
+
+
 def test_constant_features(rng):
     X = rng.normal(size=(200, 2))
     with pytest.warns(ConstantFeatureWarning, match="y is constant"):
