@@ -88,21 +88,20 @@ def outlying_rows(points: _Array, values: _Array, threads: int) -> NDArray[np.in
     In each column, a = |y - median|, sorted: those beyond a gap, a' / a >= 10, that is wider than the whole upper half
     of what is below it, a / median(a), as no heavy tail has. If their rows lie together, y goes there, and all stay.
     """
-    outlying = np.zeros(len(values), dtype=np.bool_)
-    for column in values.T:
+    outlying = np.zeros(values.shape, dtype=np.bool_)
+    for c, column in enumerate(values.T):
         far = np.flatnonzero(_beyond_a_gap(np.abs(column - np.median(column))))
         if len(far) and len(np.unique(column)) > _MOST_CLASSES and not _lie_together(points, far, threads):
-            outlying[far] = True
-    rows = np.flatnonzero(outlying)
+            outlying[far, c] = True
+    rows = np.flatnonzero(outlying.any(axis=1))
     if len(rows):
+        i, c = np.argwhere(outlying)[0]
+        rest = values[~outlying[:, c], c]
         named = ", ".join(map(str, rows[:10])) + (", ..." if len(rows) > 10 else "")
-        i = rows[0]
-        rest = values[~outlying]
-        lowest, highest = (" ".join(f"{number:.3g}" for number in bound(axis=0)) for bound in (rest.min, rest.max))
         warn(
-            f"y is out of all proportion in {len(rows)} of {len(values)} rows: {named} (row {i} has "
-            f"{' '.join(f'{number:.3g}' for number in values[i])}, the others have from {lowest} to {highest}, and so "
-            "have their neighbours). These rows are mapped by X alone, as new rows are; correct or remove them",
+            f"y is out of all proportion in {len(rows)} of {len(values)} rows: {named} (row {i} has {values[i, c]:.3g} "
+            f"in column {c}, all others are from {rest.min():.3g} to {rest.max():.3g}). These rows are mapped by X "
+            "alone, as new rows are; correct or remove them",
             FeatureOutlierWarning,
         )
     return rows
