@@ -169,6 +169,16 @@ def test_features_out_of_proportion_are_found(rng, size, n_bad):
         np.testing.assert_array_equal(outlying_rows(X, y, 1), bad)
 
 
+@pytest.mark.parametrize("scale", [1e-250, 1e130])
+def test_features_out_of_proportion_are_found_at_any_scale(rng, scale):
+    X = rng.normal(size=(300, 2))
+    y = scale * X[:, :1]
+    assert len(outlying_rows(X, y, 1)) == 0
+    y[7] = 1e139
+    with pytest.warns(FeatureOutlierWarning, match=r"in 1 of 300 rows: 7 \("):
+        np.testing.assert_array_equal(outlying_rows(X, y, 1), [7])
+
+
 @pytest.mark.parametrize(
     "feature",
     [

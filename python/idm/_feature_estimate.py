@@ -113,8 +113,8 @@ def _beyond_a_gap(deviations: _Array) -> NDArray[np.bool_]:
     upper = np.sort(deviations)[n - 1 - int(_OUTLIER_SHARE * n) :]
     if typical == 0:
         return np.zeros(n, dtype=np.bool_)
-    below, above = upper[:-1] / typical, upper[1:] / typical
-    gaps = np.flatnonzero(above >= below * np.maximum(_OUTLIER_GAP, below))
+    logarithms = np.log(upper)  # whose ratios could overflow
+    gaps = np.flatnonzero(np.diff(logarithms) >= np.maximum(np.log(_OUTLIER_GAP), logarithms[:-1] - np.log(typical)))
     return deviations >= (upper[1:][gaps[0]] if len(gaps) else np.inf)
 
 
