@@ -1,14 +1,26 @@
 """The command line and the pictures."""
 
+import os
+import signal
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import idm
 from idm._command import main
-from idm._demo import EXAMPLES
+from idm._demo import EXAMPLES, recall
+
+
+def run_command(*arguments, cwd=None, shell_tail="", **environment):
+    """`idm` in a process of its own; `shell_tail` is what its output goes to."""
+    command = [sys.executable, "-m", "idm", *map(str, arguments)]
+    if shell_tail:
+        command = ["bash", "-c", f'"$@" {shell_tail}', "bash", *command]
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=environment, timeout=120)
 
 
 @pytest.mark.large
@@ -23,9 +35,96 @@ def test_every_example_is_tabled_and_drawn(example, tmp_path, capsys):
 
 
 def test_unknown_examples_are_named():
-    done = subprocess.run([sys.executable, "-m", "idm", "demo", "other"], capture_output=True, text=True, check=False)
+    done = run_command("demo", "other")
     assert done.returncode == 2
     assert "annulus-radius" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--seed", "-1"), "--seed must be between 0 and 4294967295, got -1"),
+        (("--seed", str(2**32)), "--seed must be between 0 and 4294967295, got 4294967296"),
+        (("-n", "19"), "--n-samples must be at least 20, got 19"),
+        (("-o", "x.foo"), "x.foo: there is no such format of pictures; choose from"),
+        (("-o", "."), "--output . is a folder"),
+    ],
+)
+def test_wrong_usage_has_status_2_and_computes_nothing(arguments, words, tmp_path):
+    done = run_command("demo", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("output", ["no-such-folder/x.png", "file/x.png"])
+def test_a_picture_that_cannot_be_written_is_told_before_the_fit(output, tmp_path):
+    (tmp_path / "file").touch()
+    done = run_command("demo", "-o", output, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("idm: ")
+    assert output in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_a_name_without_ending_is_that_of_the_file(tmp_path):
+    done = run_command("demo", "-n", 60, "-o", "name", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "saved name.png"
+    assert [path.name for path in tmp_path.iterdir()] == ["name.png"]
+
+
+@pytest.mark.parametrize(
+    "environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
+)
+def test_a_name_outside_ascii_in_an_ascii_locale(environment, tmp_path):
+    done = run_command("demo", "-n", 60, "-o", "Fläche.png", cwd=tmp_path, **environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("saved Fl\\")
+    assert [path.name for path in tmp_path.iterdir()] == ["Fläche.png"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="bash")
+@pytest.mark.parametrize("tail", ["| head -0", "| head -1"])
+def test_whoever_reads_may_stop(tail, tmp_path):
+    done = run_command("demo", "-n", 60, cwd=tmp_path, shell_tail=f"{tail}; exit ${{PIPESTATUS[0]}}")
+    assert done.stderr == ""
+    assert done.returncode == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_an_output_that_is_full_is_one_line(tmp_path):
+    done = run_command("demo", "-n", 60, cwd=tmp_path, shell_tail="> /dev/full")
+    assert done.returncode == 1
+    assert done.stderr.startswith("idm: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_is_one_line_and_status_130(tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-m", "idm", "demo", "-n", "20000"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        for _ in range(3):  # the table's head is there, and the fit begins
+            process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors == "idm: interrupted\n"
+
+
+def test_the_recall_of_few_points_means_something(rng):
+    y = rng.normal(size=(200, 1))
+    rows = np.arange(200)
+    assert recall(y, y, rows) == 1
+    assert recall(rng.normal(size=(200, 2)), y, rows) < 0.3
 
 
 def test_without_matplotlib_there_is_a_table_and_a_hint(capsys, monkeypatch, tmp_path):
@@ -63,3 +162,9 @@ def test_the_picture_has_a_panel_per_iteration_and_marks_the_neighbors():
     assert titles == ["data", "iteration 1", "iteration 2"]
     star = figure.axes[1].collections[-1].get_offsets()
     np.testing.assert_allclose(star, X[3:4])
+
+
+def test_there_is_no_picture_of_a_model_that_was_not_fitted(rng):
+    X = rng.normal(size=(20, 2))
+    with pytest.raises(NotFittedError, match="IteratedDiffusionMap"):
+        idm.plot.iterations(idm.IteratedDiffusionMap(), X, X[:, 0])

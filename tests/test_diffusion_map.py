@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
+from sklearn.datasets import make_swiss_roll
 from sklearn.manifold import SpectralEmbedding
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 from sklearn.pipeline import make_pipeline
@@ -12,12 +13,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import idm
 from idm import DiffusionMap, _core
+from idm._kernel import global_bandwidth, warn_if_cut
+from idm._warnings import Advice
 from idm.exceptions import (
     DisconnectedGraphWarning,
     ExtrapolationWarning,
     KernelCutWarning,
+    NarrowKernelWarning,
     OutlierWarning,
     SpectrumWarning,
+    UnderflowWarning,
 )
 
 # Of small k and of copies; what it says has a test of its own.
@@ -219,7 +224,8 @@ def test_diffusion_distances_and_heat_spectrum(torus):
         ("n_components", 0, "n_components must be at least 1, got 0"),
         ("n_neighbors", 1, "n_neighbors must be at least 2"),
         ("epsilon", -1.0, "epsilon must be positive"),
-        ("epsilon", "other", "epsilon must be one of 'auto'"),
+        ("epsilon", "other", "epsilon must be 'auto' or a positive number, got 'other'"),
+        ("n_landmarks", "other", "n_landmarks must be None, 'auto' or an integer >= 2, got 'other'"),
         ("alpha", np.nan, "alpha must be finite"),
         ("diffusion_time", -1.0, "diffusion_time must be finite and at least 0"),
         ("rescaling", "other", "rescaling must be one of 'isometric', 'global', 'local', got 'other'"),
@@ -363,6 +369,66 @@ def test_a_kernel_that_is_cut_is_told(rng):
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     with pytest.warns(KernelCutWarning, match=r"still 0\.\d+ of its peak at the last of 100 neighbours"):
         DiffusionMap(3, n_neighbors=100).fit(X)
+
+
+def circle(n, seed):
+    t = np.random.default_rng(seed).uniform(0, 2 * np.pi, n)
+    return np.column_stack([np.cos(t), np.sin(t)])
+
+
+@pytest.mark.parametrize(("k", "most"), [(10, 0.1), (15, 0.45), (20, 0.7), (32, 0.82)])
+def test_a_narrow_kernel_is_told_and_its_eigenvalues_are_off(k, most):
+    with pytest.warns(NarrowKernelWarning, match=r"make up \d+% or more .*raise n_neighbors \(to 64 or more\)"):
+        fitted = DiffusionMap(3, n_neighbors=k).fit(sphere(1000, 0))
+    assert np.median(fitted.eigenvalues_ / -2) < most
+    with pytest.warns(NarrowKernelWarning):
+        DiffusionMap(3, n_neighbors=256, epsilon=fitted.epsilon_).fit(sphere(1000, 0))
+
+
+@pytest.mark.parametrize("k", [10, 20, 100])
+def test_a_grid_needs_few_neighbors(k):
+    t = 2 * np.pi * np.arange(500) / 500
+    found = DiffusionMap(4, n_neighbors=k).fit(np.column_stack([np.cos(t), np.sin(t)])).eigenvalues_
+    np.testing.assert_allclose(found, [-1, -1, -4, -4], rtol=0.05)
+
+
+@pytest.mark.parametrize("n", [500, 2000, 10000])
+@pytest.mark.parametrize("k", [64, 100, 256])
+@pytest.mark.parametrize("name", ["circle", "sphere", "torus", "swiss roll"])
+def test_kernels_of_64_neighbors_are_not_narrow(name, n, k):
+    X = {
+        "circle": lambda: circle(n, 0),
+        "sphere": lambda: sphere(n, 0),
+        "torus": lambda: idm.datasets.make_torus(n, random_state=0).X,
+        "swiss roll": lambda: make_swiss_roll(n, random_state=0)[0],
+    }[name]()
+    distances = idm.nearest_neighbors(X, k).distances
+    heard = Advice(remedies={NarrowKernelWarning: "an error in this test"})
+    warn_if_cut(distances, global_bandwidth(distances, 32), heard)
+
+
+@pytest.mark.parametrize(("f", "exact"), [(circle, [1, 1]), (sphere, [2, 2, 2])])
+def test_eigenvalues_with_64_neighbors(f, exact):
+    found = DiffusionMap(len(exact), n_neighbors=64).fit(f(500, 1)).eigenvalues_
+    np.testing.assert_allclose(found, -np.array(exact, float), rtol=0.25)
+
+
+@pytest.mark.parametrize("rescaling", ["global", "local"])
+def test_a_time_at_which_all_is_zero_is_told(torus, rescaling):
+    with pytest.warns(UnderflowWarning, match=r"coordinates are 0: at diffusion_time = 1e\+09 .*lower diffusion_time"):
+        fitted = DiffusionMap(3, diffusion_time=1e9, rescaling=rescaling).fit(torus[:300])
+    assert not fitted.embedding_.any()
+    assert DiffusionMap(3, diffusion_time=1e9).fit(torus[:300]).embedding_.any()
+
+
+@pytest.mark.parametrize("name", ["embedding_", "eigenvectors_", "eigenvalues_", "density_", "landmarks_"])
+@pytest.mark.parametrize("n_landmarks", [None, 200])
+def test_writing_to_an_attribute_does_not_change_the_map(torus, name, n_landmarks):
+    fitted = DiffusionMap(3, n_neighbors=100, n_landmarks=n_landmarks, random_state=0).fit(torus[:300])
+    rows = np.vstack([torus[:9], torus[:9] + 0.01])
+    before = fitted.transform(rows)
+    getattr(fitted, name)[:] = 0
+    np.testing.assert_array_equal(fitted.transform(rows), before)
 
 
 def test_an_epsilon_at_which_nothing_is_seen_is_told(torus):

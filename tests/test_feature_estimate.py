@@ -7,8 +7,8 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import SVR
 
 import idm
-from idm._feature_estimate import adapted_estimate, feature_scale, fit_estimate
-from idm.exceptions import UnpredictableFeatureWarning
+from idm._feature_estimate import adapted_estimate, feature_scale, fit_estimate, outlying_rows
+from idm.exceptions import FeatureOutlierWarning, UnpredictableFeatureWarning
 
 
 def fitted(X, y, seed=0, threads=2):
@@ -156,3 +156,46 @@ def test_the_scale_makes_random_pairs_comparable(rng):
     rare = (np.arange(500) < 5) * 1.0  # most are equal: the median is 0
     assert 1 < feature_scale(X, rare[:, np.newaxis], np.random.RandomState(0)) < 1000
     assert idm.IteratedDiffusionMap().feature_scale == "auto"
+
+
+@pytest.mark.parametrize("size", [100, 1e4])
+@pytest.mark.parametrize("n_bad", [1, 5, 10])
+def test_features_out_of_proportion_are_found(rng, size, n_bad):
+    X = rng.normal(size=(1000, 3))
+    y = np.column_stack([X[:, 0], np.sin(X[:, 1])]) + 0.3 * rng.normal(size=(1000, 2))
+    bad = np.sort(rng.permutation(1000)[:n_bad])
+    y[bad, 1] += size * rng.choice([-1, 1], size=n_bad)
+    with pytest.warns(FeatureOutlierWarning, match=rf"in {n_bad} of 1000 rows: {', '.join(map(str, bad))} \("):
+        np.testing.assert_array_equal(outlying_rows(X, y, 1), bad)
+
+
+@pytest.mark.parametrize("scale", [1e-250, 1e130])
+def test_features_out_of_proportion_are_found_at_any_scale(rng, scale):
+    X = rng.normal(size=(300, 2))
+    y = scale * X[:, :1]
+    assert len(outlying_rows(X, y, 1)) == 0
+    y[7] = 1e139
+    with pytest.warns(FeatureOutlierWarning, match=r"in 1 of 300 rows: 7 \("):
+        np.testing.assert_array_equal(outlying_rows(X, y, 1), [7])
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [
+        lambda X, rng: np.exp(3 * X[:, 0]),
+        lambda X, rng: np.exp(3 * rng.normal(size=len(X))),
+        lambda X, rng: X[:, 0] + 0.1 * rng.standard_cauchy(len(X)),
+        lambda X, rng: (rng.uniform(size=len(X)) < 0.01) * 1.0,
+        lambda X, rng: rng.choice([0.0, 1.0, 2.0, 1000.0], p=[0.4, 0.3, 0.29, 0.01], size=len(X)),
+        lambda X, rng: (X[:, 0] > 2.3) + 0.005 * rng.normal(size=len(X)),
+        lambda X, rng: np.sin(X[:, 0]) + 1000 * np.exp(-50 * np.sum((X - 0.5) ** 2, axis=1)),
+        lambda X, rng: np.where(X[:, 1] < 1, 0.0, np.exp(5 * X[:, 0])),
+        lambda X, rng: np.ones(len(X)),
+    ],
+    ids=["exp 3x", "lognormal", "cauchy", "rare class", "rare number", "rare region", "spike", "zeros", "constant"],
+)
+def test_heavy_tails_and_rare_values_are_none(feature):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(1000, 2))
+        assert len(outlying_rows(X, feature(X, rng).reshape(-1, 1), 1)) == 0

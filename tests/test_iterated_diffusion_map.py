@@ -13,10 +13,12 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_limits
 
 import idm
 from idm import IteratedDiffusionMap, _coordinates
 from idm._feature_map import feature_map
+from idm._iterated_map import _regression
 from idm._iteration import NewPoints, extend_iteration, fit_iteration
 from idm._neighbors import NeighborIndex
 from idm._progress import Progress
@@ -27,7 +29,9 @@ from idm.exceptions import (
     EigenpairError,
     EigenpairWarning,
     ExtrapolationWarning,
+    FeatureOutlierWarning,
     OutlierWarning,
+    UnderflowWarning,
     UnpredictableFeatureWarning,
 )
 
@@ -168,6 +172,32 @@ def test_units_of_the_feature_do_not_matter(factor):
     assert scaled.n_iter_ == plain.n_iter_
     np.testing.assert_allclose(scaled.embedding_, plain.embedding_, atol=1e-6)
     np.testing.assert_allclose(scaled.predict(X[:9] + 0.01), factor * plain.predict(X[:9] + 0.01), rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [100, 1e4])
+@pytest.mark.parametrize("n_bad", [1, 8])
+def test_features_out_of_proportion_are_told_and_do_no_harm(size, n_bad):
+    X, _, y = idm.datasets.make_annulus(800, feature="radius", random_state=0)
+    new, _, y_new = idm.datasets.make_annulus(300, feature="radius", random_state=1)
+    bad, measured = np.arange(50, 50 + 90 * n_bad, 90), y.copy()
+    measured[bad] += size * y.std()
+    with pytest.warns(FeatureOutlierWarning, match=rf"in {n_bad} of 800 rows: {', '.join(map(str, bad))} \("):
+        model = IteratedDiffusionMap(random_state=0).fit(X, measured)
+    clean = IteratedDiffusionMap(random_state=0).fit(X, y)
+    found, best = (recall(m.embedding_, y, m.transform(new), y_new, n=80) for m in (model, clean))
+    assert found > best - 0.01
+    assert not np.isin(bad, model.landmarks_).any()
+    np.testing.assert_array_equal(model.transform(X[bad]), model.embedding_[bad])
+    assert np.abs(model.predict(X[bad]) - y[bad]).max() < 0.2 * y.std()
+
+
+def test_derivatives_stand_features_out_of_proportion_too():
+    X, _, y = idm.datasets.make_annulus(500, feature="radius", random_state=0)
+    measured = y.copy()
+    measured[[3, 44]] = 1e6
+    with pytest.warns(FeatureOutlierWarning, match="in 2 of 500 rows: 3, 44 "):
+        model = IteratedDiffusionMap(max_iter=2, feature_change="derivative", random_state=0).fit(X, measured)
+    assert model.score(X, y) > 0.95
 
 
 def test_a_regressor_of_the_user(rng):
@@ -399,6 +429,49 @@ def test_each_row_is_transformed_alone():
         np.testing.assert_array_equal(model.transform(new[i : i + 1])[0], together[i])
 
 
+@pytest.mark.parametrize("feature_change", ["difference", "derivative"])
+def test_each_row_is_predicted_alone(feature_change):
+    X, _, y = EXAMPLES["torus-phi"](900, 0)
+    model = IteratedDiffusionMap(max_iter=2, feature_change=feature_change, random_state=0).fit(X[:500], y[:500])
+    together = model.predict(X[500:])
+    for part in (slice(0, 1), slice(7, 8), slice(100, 103), slice(150, 400)):
+        np.testing.assert_array_equal(model.predict(X[500:][part]), together[part])
+
+
+@pytest.mark.parametrize("feature_change", ["difference", "derivative"])
+def test_threads_of_blas_do_not_change_a_bit(feature_change):
+    X, _, y = EXAMPLES["annulus-angle"](800, 0)
+    found = []
+    for n in (1, 2):
+        with threadpool_limits(n, user_api="blas"):
+            model = IteratedDiffusionMap(max_iter=2, feature_change=feature_change, random_state=0, n_jobs=n)
+            model.fit(X[:700], y[:700])
+            found.append((model.embedding_, model.feature_map_, model.feature_map_residual_, model.relevance_))
+            found[-1] += (model.predict(X[700:]), model.transform(X[700:]))
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_threads_of_blas_do_not_change_a_bit_of_large_regressions(rng):
+    embedding = rng.normal(size=(2000, 100))
+    y = np.column_stack([np.cos(embedding[:, 0]), np.sin(embedding[:, 0])])
+    found = []
+    for n in (1, 2):
+        with threadpool_limits(n, user_api="blas"):
+            found.append((*feature_map(embedding, y, 1), _regression(embedding, y).at(embedding[:50])))
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_predictions_do_not_go_through_what_set_output_changes(monkeypatch):
+    # transform may return a data frame with names, of which a regression on plain coordinates would warn.
+    X, _, y = EXAMPLES["annulus-radius"](200, 0)
+    model = IteratedDiffusionMap(max_iter=1, feature_change="derivative", random_state=0).fit(X, y)
+    expected = model.predict(X)
+    monkeypatch.setattr(IteratedDiffusionMap, "transform", None)
+    np.testing.assert_array_equal(model.predict(X), expected)
+
+
 def test_far_points_are_told():
     X, _, y = EXAMPLES["sphere-x"](500, 0)
     model = IteratedDiffusionMap(random_state=0, max_iter=2).fit(X, y)
@@ -480,19 +553,25 @@ def test_every_parameter_works_and_matters(changes):
         ("derivative", "other", "derivative must be one of"),
         ("bandwidth", "other", "bandwidth must be one of"),
         ("rescaling", "other", "rescaling must be one of"),
-        ("diffusion_time", "other", "diffusion_time must be one of 'auto'"),
+        ("diffusion_time", "other", "diffusion_time must be 'auto' or a number >= 0, got 'other'"),
         ("diffusion_time", -1.0, "diffusion_time must be finite and at least 0"),
         ("regularization", -1.0, "regularization must be finite"),
         ("validation_fraction", 1.0, "validation_fraction must be finite and between"),
         ("n_iter_no_change", 0, "n_iter_no_change must be at least 1"),
         ("tol", -1.0, "tol must be finite"),
-        ("tol", "other", "tol must be one of 'auto', got 'other'"),
-        ("early_stopping", "other", "early_stopping must be one of 'auto'"),
-        ("early_stopping", 3.7, "early_stopping must be True, False or 'auto', got 3.7"),
+        ("tol", "other", "tol must be 'auto' or a number >= 0, got 'other'"),
+        ("early_stopping", "other", "early_stopping must be 'auto', True or False, got 'other'"),
+        ("early_stopping", 3.7, "early_stopping must be 'auto', True or False, got 3.7"),
+        ("verbose", "x", "verbose must be an integer, got 'x'"),
+        ("verbose", -1, "verbose must be at least 0, got -1"),
         ("callback", 3, "callback must be a function"),
         ("n_landmarks", 1, "n_landmarks must be at least 2"),
-        ("n_landmarks", "other", "n_landmarks must be one of 'auto'"),
-        ("n_neighbors", "other", "n_neighbors must be one of 'auto'"),
+        ("n_landmarks", "other", "n_landmarks must be None, 'auto' or an integer >= 2, got 'other'"),
+        ("n_landmarks", 7.5, "n_landmarks must be None, 'auto' or an integer >= 2, got 7.5"),
+        ("n_neighbors", "x", "n_neighbors must be 'auto' or an integer >= 2, got 'x'"),
+        ("n_neighbors", True, "n_neighbors must be 'auto' or an integer >= 2, got True"),
+        ("n_neighbors_bandwidth", "x", "n_neighbors_bandwidth must be 'auto' or an integer >= 2, got 'x'"),
+        ("feature_scale", "x", r"feature_scale must be 'auto' or a number from 1e-100 to 1e\+100, got 'x'"),
         ("n_neighbors_bandwidth", 1, "n_neighbors_bandwidth must be at least 2"),
         ("feature_scale", 0.0, "feature_scale must be finite and between"),
         ("n_jobs", 0, "n_jobs must not be 0"),
@@ -667,6 +746,21 @@ def test_no_time_has_a_formula_of_zeros():
     X, _, y = EXAMPLES["annulus-radius"](100, 0)
     with pytest.raises(ValueError, match="diffusion_time=0 makes all coordinates 0"):
         IteratedDiffusionMap(diffusion_time=0.0, rescaling="local").fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::idm.exceptions.EigenpairWarning")
+def test_a_time_at_which_all_is_zero_is_told():
+    X, _, y = EXAMPLES["annulus-radius"](200, 0)
+    with pytest.warns(UnderflowWarning, match="all coordinates are 0: at diffusion_time"):
+        IteratedDiffusionMap(max_iter=1, rescaling="global", diffusion_time=1e9).fit(X, y)
+
+
+@pytest.mark.parametrize("rescaling", ["global", "local"])
+def test_a_few_points_over_many_decades_that_give_zeros_are_told(rescaling):
+    X = np.logspace(-4, 4, 9).reshape(-1, 1)
+    with pytest.warns(UnderflowWarning, match=r"all coordinates are 0.*use rescaling='isometric'"):
+        model = IteratedDiffusionMap(rescaling=rescaling, feature_change="derivative").fit(X, np.log(X[:, 0]))
+    assert not model.embedding_.any()
 
 
 def test_constant_features(rng):

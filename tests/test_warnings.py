@@ -25,7 +25,7 @@ def outlier(rng):
 def cases(rng):
     """A call that warns, from this file, and the warning."""
     X = clusters(rng)
-    fitted = idm.DiffusionMap(3, n_neighbors=20).fit(X[:60])
+    fitted = idm.DiffusionMap(3, n_neighbors=60).fit(X[:60])
     model = idm.IteratedDiffusionMap(max_iter=1, early_stopping=False, n_neighbors=20)
     far, copies = np.array([[1e5, 0.0]]), np.repeat(X[:30], 30, axis=0)
     trained = idm.IteratedDiffusionMap(max_iter=1, random_state=0).fit(X[:60], X[:60, 0])
@@ -39,9 +39,12 @@ def cases(rng):
         (lambda: model.fit_transform(X, X[:, 0] % 7), exceptions.DisconnectedGraphWarning),
         (lambda: model.fit(X[:60], np.ones(60)), exceptions.ConstantFeatureWarning),
         (lambda: model.fit(outlier(rng), rng.normal(size=200)), exceptions.OutlierWarning),
+        (lambda: model.fit(X[:60], np.where(np.arange(60) == 5, 1e4, X[:60, 0])), exceptions.FeatureOutlierWarning),
         (lambda: idm.DiffusionMap(3, n_neighbors=50).fit(outlier(rng)), exceptions.OutlierWarning),
         (lambda: idm.DiffusionMap(3, n_neighbors=20).fit(rng.normal(size=(300, 9))), exceptions.KernelCutWarning),
         (lambda: idm.DiffusionMap(50, n_neighbors=60, epsilon=1e3).fit(X[:60]), exceptions.SpectrumWarning),
+        (lambda: idm.DiffusionMap(3, n_neighbors=20).fit(X), exceptions.NarrowKernelWarning),
+        (lambda: idm.DiffusionMap(3, rescaling="global", diffusion_time=1e9).fit(X[:60]), exceptions.UnderflowWarning),
         (lambda: pair.fit(X, X), exceptions.DisconnectedGraphWarning),
         (lambda: fitted.transform(far), exceptions.ExtrapolationWarning),
         (lambda: fitted.diffusion_distances(far), exceptions.ExtrapolationWarning),
@@ -58,7 +61,7 @@ def cases(rng):
     ]
 
 
-@pytest.mark.parametrize("number", range(17))
+@pytest.mark.parametrize("number", range(20))
 def test_warnings_point_at_this_file(rng, number):
     call, category = cases(rng)[number]
     with warnings.catch_warnings(record=True) as caught:
@@ -70,7 +73,7 @@ def test_warnings_point_at_this_file(rng, number):
 
 
 def test_there_are_as_many_cases_as_numbers(rng):
-    assert len(cases(rng)) == 17
+    assert len(cases(rng)) == 20
 
 
 @pytest.mark.parametrize("estimator", [idm.DiffusionMap, idm.IteratedDiffusionMap, idm.LocalKernelMap])

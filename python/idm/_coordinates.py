@@ -12,7 +12,7 @@ from idm._neighbors import Neighbors
 from idm._spectrum import TOLERANCE, EigenSolver, SolverInfo, leading_eigenpairs
 from idm._validation import SMALLEST_BANDWIDTH
 from idm._warnings import SILENT, Advice
-from idm.exceptions import SpectrumWarning
+from idm.exceptions import SpectrumWarning, UnderflowWarning
 
 Rescaling: TypeAlias = Literal["isometric", "global", "local"]
 RESCALINGS: tuple[Rescaling, ...] = get_args(Rescaling)
@@ -139,7 +139,10 @@ def diffusion_coordinates(neighbors: Neighbors, options: MapOptions, threads: in
     if isometric:
         return replace(unscaled, scale=np.full(n, _isometric_scale(unscaled.embedding, near, threads)))
     power = dimension / 4 + 0.5
-    return replace(unscaled, scale=np.exp(dimension / 4 * np.log(2 * np.pi) + power * np.log(4 * time * epsilon)))
+    scaled = replace(unscaled, scale=np.exp(dimension / 4 * np.log(2 * np.pi) + power * np.log(4 * time * epsilon)))
+    if not scaled.embedding.any():
+        advice.warn(UnderflowWarning, f"all coordinates are 0: at diffusion_time = {time:g} exp(lambda s) underflows")
+    return scaled
 
 
 def _density(D: _Array, epsilon: float, dimension: _Array) -> _Array:

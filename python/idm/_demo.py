@@ -1,7 +1,9 @@
 """The examples of section 4.3: fitted, tabled, and drawn like the paper's first figure."""
 
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -22,24 +24,24 @@ EXAMPLES: dict[str, Callable[[int, int], datasets.Dataset]] = {
     "sphere-x": lambda n, seed: datasets.make_sphere(n, feature="x", random_state=seed),
     "sphere-twist": lambda n, seed: datasets.make_sphere(n, feature="twist", random_state=seed),
 }
-N_NEAREST = 200
+_MOST_NEAREST = 200
 
 
 def recall(embedding: _Array, y: _Array, rows: NDArray[np.intp]) -> float:
-    """Of the 200 nearest of each row in the embedding, the share that is among the 200 nearest in the feature."""
-    n = min(N_NEAREST, len(y))
+    """Of the nearest tenth (200 points at most) of each row in the embedding, the share that is so in the feature."""
+    n = min(_MOST_NEAREST, len(y) // 10)
     found = nearest_neighbors(embedding, n, queries=embedding[rows]).indices
     true = nearest_neighbors(y, n, queries=y[rows]).indices
     return float(np.mean([len(np.intersect1d(a, b)) / n for a, b in zip(found, true, strict=True)]))
 
 
-def demo(example: str, n_samples: int, seed: int, path: str | None) -> None:
+def demo(example: str, n_samples: int, seed: int, path: Path | None) -> None:
     """Fit an example, print a table of its iterations, and save the picture."""
     X, _, y = EXAMPLES[example](n_samples, seed)
     rows = np.random.default_rng(seed).permutation(n_samples)[:500]
     print(f"{example}: {n_samples} points of R^{X.shape[1]}, {y.shape[1]} feature(s)")
     print(f"{'iteration':>9}{'seconds':>9}{'epsilon':>10}{'coordinates':>13}{'change':>8}{'recall':>8}")
-    print(f"{'data':>9}{'':>9}{'':>10}{X.shape[1]:>13}{'':>8}{recall(X, y, rows):>8.2f}")
+    print(f"{'data':>9}{'':>9}{'':>10}{X.shape[1]:>13}{'':>8}{recall(X, y, rows):>8.2f}", flush=True)
 
     def tell(record: IterationRecord) -> None:
         print(
@@ -57,4 +59,5 @@ def demo(example: str, n_samples: int, seed: int, path: str | None) -> None:
 
         figure = plot.iterations(model, X, y)
         figure.savefig(path, dpi=110)
-        print(f"saved {path}")
+        name = str(path).encode(sys.stdout.encoding, "backslashreplace").decode(sys.stdout.encoding)
+        print(f"saved {name}")

@@ -1,5 +1,6 @@
 """The diffusion map as an estimator: steps 1 and 4 to 11 without a feature (section 2.1)."""
 
+import numbers
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ from idm._validation import (
     as_real,
     estimator_points,
     estimator_queries,
+    is_auto,
 )
 from idm._warnings import Advice
 from idm.exceptions import (
@@ -32,8 +34,10 @@ from idm.exceptions import (
     DisconnectedGraphWarning,
     EigenpairError,
     KernelCutWarning,
+    NarrowKernelWarning,
     OutlierWarning,
     SpectrumWarning,
+    UnderflowWarning,
 )
 
 _ADVICE = Advice(
@@ -41,6 +45,8 @@ _ADVICE = Advice(
         CoincidentPointsError: "remove duplicates, raise n_neighbors, set epsilon, or rescale X",
         OutlierWarning: "remove those points, or set epsilon",
         KernelCutWarning: "raise n_neighbors, or lower n_neighbors_bandwidth or epsilon",
+        NarrowKernelWarning: "raise n_neighbors (to 64 or more), n_neighbors_bandwidth or epsilon",
+        UnderflowWarning: "lower diffusion_time, or use rescaling='isometric'",
         DisconnectedGraphWarning: "raise n_neighbors or epsilon, or fit the components one by one",
         EigenpairError: "raise epsilon, lower n_components, or use eigen_solver='dense'",
         SpectrumWarning: "lower n_components",
@@ -60,7 +66,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     n_components : int
         M, the number of coordinates; N - 1, if that is less. The constant eigenfunction is not counted.
     n_neighbors : int
-        Number of neighbours, including the point itself; N, if that is less.
+        Number of neighbours, including the point itself; N, if that is less. The kernel is made to decay within them,
+        so that less than 64 make it too narrow for the gaps of a random sample: a `NarrowKernelWarning` tells.
     epsilon : "auto" or float
         The bandwidth of the kernel, a squared length. "auto" is the mean of the squared distances of all points from
         their first `n_neighbors_bandwidth` neighbours.
@@ -189,13 +196,13 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             coordinates=coordinates,
             embedding=coordinates.embedding[copies],
         )
-        embedding = fitted.embedding
+        embedding = fitted.embedding.copy()  # what a user may write to is not what `transform` uses
         if n_landmarks < n:
             embedding, _ = in_batches(lambda part: extend_rows(fitted, part, threads), points)
         self._map, self._euclidean = fitted, euclidean
         self.embedding_, self.landmarks_ = embedding, landmarks
         self.eigenvalues_ = coordinates.eigenvalues
-        self.eigenvectors_ = coordinates.functions
+        self.eigenvectors_ = coordinates.functions.copy()
         self.density_ = coordinates.density
         self.dimension_ = float(np.mean(coordinates.dimension))
         self.epsilon_ = coordinates.epsilon
@@ -205,9 +212,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _options(self, landmarks: NDArray[np.intp]) -> MapOptions:
         """The parameters, checked."""
         epsilon = None
-        if isinstance(self.epsilon, str):
-            as_choice(self.epsilon, "epsilon", ("auto",))
-        else:
+        if not is_auto(self.epsilon, "epsilon", "'auto' or a positive number", numbers.Real):
             epsilon = float(as_bandwidths(self.epsilon, "epsilon", n_rows=1)[0])
         time = as_real(self.diffusion_time, "diffusion_time", low=0)
         if time == 0 and self.rescaling != "isometric":

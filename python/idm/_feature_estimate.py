@@ -13,10 +13,11 @@ from sklearn.utils import get_tags
 
 from idm import _core
 from idm._batches import batches
+from idm._linear_map import linear_map
 from idm._neighbors import NeighborIndex, Neighbors
 from idm._threads import one_blas_thread
 from idm._warnings import warn
-from idm.exceptions import UnpredictableFeatureWarning
+from idm.exceptions import FeatureOutlierWarning, UnpredictableFeatureWarning
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -30,6 +31,9 @@ _MOST_ROUNDS = 8
 # A round of structural adaptation ends the search unless the squared error falls by this share, and by m / N more: it
 # chooses among m directions. Errors below this share of the spread need no further round.
 _GAIN, _GOOD_ENOUGH = 0.01, 0.003
+# Features out of proportion: at most this share of the rows, beyond a gap of this factor in |y - median|, whose rows do
+# not lie together. Columns with no more distinct values than this are classes, however rare.
+_OUTLIER_SHARE, _OUTLIER_GAP, _MOST_CLASSES = 0.05, 10.0, 20
 # Random pairs that decide on the units of the feature.
 _N_PAIRS = 20_000
 
@@ -77,6 +81,49 @@ def fit_estimate(
     return estimate, estimate.left_out if of_rows is None else estimate.left_out[of_rows]
 
 
+def outlying_rows(points: _Array, values: _Array, threads: int) -> NDArray[np.intp]:
+    """The rows whose features are out of all proportion, which a `FeatureOutlierWarning` names.
+
+    In each column, a = |y - median|, sorted: those beyond a gap, a' / a >= 10, that is wider than the whole upper half
+    of what is below it, a / median(a), as no heavy tail has. If their rows lie together, y goes there, and all stay.
+    """
+    outlying = np.zeros(values.shape, dtype=np.bool_)
+    for c, column in enumerate(values.T):
+        far = np.flatnonzero(_beyond_a_gap(np.abs(column - np.median(column))))
+        if len(far) and len(np.unique(column)) > _MOST_CLASSES and not _lie_together(points, far, threads):
+            outlying[far, c] = True
+    rows = np.flatnonzero(outlying.any(axis=1))
+    if len(rows):
+        i, c = np.argwhere(outlying)[0]
+        rest = values[~outlying[:, c], c]
+        named = ", ".join(map(str, rows[:10])) + (", ..." if len(rows) > 10 else "")
+        warn(
+            f"y is out of all proportion in {len(rows)} of {len(values)} rows: {named} (row {i} has {values[i, c]:.3g} "
+            f"in column {c}, all others are from {rest.min():.3g} to {rest.max():.3g}). These rows are mapped by X "
+            "alone, as new rows are; correct or remove them",
+            FeatureOutlierWarning,
+        )
+    return rows
+
+
+def _beyond_a_gap(deviations: _Array) -> NDArray[np.bool_]:
+    """The few that a gap sets apart from all others; none, if more than half of the deviations are 0."""
+    n, typical = len(deviations), float(np.median(deviations))
+    upper = np.sort(deviations)[n - 1 - int(_OUTLIER_SHARE * n) :]
+    if typical == 0:
+        return np.zeros(n, dtype=np.bool_)
+    logarithms = np.log(upper)  # whose ratios could overflow
+    gaps = np.flatnonzero(np.diff(logarithms) >= np.maximum(np.log(_OUTLIER_GAP), logarithms[:-1] - np.log(typical)))
+    return deviations >= (upper[1:][gaps[0]] if len(gaps) else np.inf)
+
+
+def _lie_together(points: _Array, rows: NDArray[np.intp], threads: int) -> bool:
+    """Whether the nearest of these rows are such rows far more often than by chance."""
+    k, n_pairs = min(10, len(points) - 1), len(rows) * (len(rows) - 1)
+    found = int(np.isin(_others(NeighborIndex(points), rows, k, threads).indices, rows).sum())
+    return found > 3 + 3 * n_pairs * k / (len(points) - 1)
+
+
 def _score(values: _Array, estimated: _Array) -> float:
     """R^2 of all columns together, with or without the 1 % largest errors, whichever is better."""
     unit = _power_of_two(values)
@@ -101,7 +148,7 @@ class Mean:
 
 def _distinct_rows(points: _Array) -> tuple[_Array, NDArray[np.intp] | None]:
     """The distinct rows and the number of that of each row; None if all differ, which one sum of each row tells."""
-    sums = np.sort(_linear_map(points, points[0], np.random.RandomState(0).uniform(1, 2, (points.shape[1], 1)))[:, 0])
+    sums = np.sort(_mapped(points, points[0], np.random.RandomState(0).uniform(1, 2, (points.shape[1], 1)))[:, 0])
     if (np.diff(sums) != 0).all():
         return points, None
     distinct, of_rows = np.unique(points, axis=0, return_inverse=True)
@@ -167,7 +214,7 @@ class LocalAffine:
 
     def at(self, queries: _Array, threads: int) -> _Array:
         """See FeatureEstimate. Each row's result depends on that row alone, to the bit."""
-        mapped = _linear_map(queries / self.units[0], self.centre, self.A)
+        mapped = _mapped(queries / self.units[0], self.centre, self.A)
         result = np.empty((len(queries), self.values.shape[1]))
         for rows in batches(len(queries), _N_NEIGHBORS):
             near = self.index.nearest(mapped[rows], min(_N_NEIGHBORS, len(self.index)), threads)
@@ -196,7 +243,7 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
     spread = float(np.sum(np.var(values, axis=0)))
     best_error = np.inf
     for _ in range(_MOST_ROUNDS + 1):
-        index = NeighborIndex(_linear_map(points, centre, A))
+        index = NeighborIndex(_mapped(points, centre, A))
         near = _others(index, rows, k, threads)
         error, factor, gamma = _tuned(index, values, rows, near, threads)
         gain = 1 - error / best_error if best_error > 0 else 0.0
@@ -249,14 +296,9 @@ def _next_map(A2: _Array, shrink: float) -> _Array:
     return A
 
 
-def _linear_map(points: _Array, centre: _Array, A: _Array | None) -> _Array:
-    """(x - centre) A, summed in an order that does not depend on the number of rows, as a product of BLAS would."""
-    if A is None:
-        return points
-    result = np.zeros((len(points), A.shape[1]))
-    for column, row in enumerate(A):
-        result += (points[:, column] - centre[column])[:, np.newaxis] * row
-    return result
+def _mapped(points: _Array, centre: _Array, A: _Array | None) -> _Array:
+    """(x - centre) A."""
+    return points if A is None else linear_map(points - centre, A)
 
 
 def _others(index: NeighborIndex, rows: NDArray[np.intp], k: int, threads: int) -> Neighbors:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from idm._coordinates import MapOptions, diffusion_coordinates
 from idm._neighbors import NeighborIndex
+from idm._threads import one_blas_thread
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -28,6 +29,7 @@ def feature_map(embedding: _Array, features: _Array, threads: int) -> tuple[_Arr
     target = unit * coordinates.embedding[rows.ravel()]
     target = target - target.mean(axis=0)
     centred = embedding - embedding.mean(axis=0)
-    H, *_ = np.linalg.lstsq(centred, target, rcond=1e-10)
-    residual = float(np.linalg.norm(centred @ H - target) / max(np.linalg.norm(target), np.finfo(float).tiny))
+    with one_blas_thread():
+        H, *_ = np.linalg.lstsq(centred, target, rcond=1e-10)
+        residual = float(np.linalg.norm(centred @ H - target) / max(np.linalg.norm(target), np.finfo(float).tiny))
     return H, residual

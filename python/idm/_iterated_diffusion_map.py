@@ -29,7 +29,8 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
     Each iteration measures lengths that mix those of the data with the change of the feature, makes a diffusion map
     with them, and goes on with its coordinates: directions that the feature does not depend on shrink by
     1 - tau. The iterations run on landmarks, with features that are estimated from all rows; every other row, of the
-    fit or new, is mapped after them with its own estimate, which never saw its own y.
+    fit or new, is mapped after them with its own estimate, which never saw its own y. Rows whose y is out of all
+    proportion to the rest are mapped like new rows, and a `FeatureOutlierWarning` names them.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
 """What the estimators of the iterated map share: rows, iterations, result, new points."""
 
+import numbers
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from sklearn.base import (
 )
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -22,10 +22,11 @@ from sklearn.utils.validation import check_is_fitted
 from idm._batches import batches, in_batches
 from idm._coordinates import RESCALINGS, MapOptions, Rescaling
 from idm._extension import warn_unsupported
-from idm._feature_estimate import FeatureEstimate, feature_scale, fit_estimate
+from idm._feature_estimate import FeatureEstimate, feature_scale, fit_estimate, outlying_rows
 from idm._feature_map import feature_map
 from idm._iteration import Iteration, NewPoints, Settings, iterate
 from idm._landmarks import choose_landmarks, n_landmarks_of
+from idm._linear_map import linear_map
 from idm._local_derivatives import DERIVATIVE_METHODS, DerivativeMethod
 from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import FEATURE_CHANGES, MIXINGS, FeatureChange, Flow, Mixing
@@ -33,12 +34,13 @@ from idm._neighbors import NeighborIndex
 from idm._progress import progress
 from idm._spectrum import SolverInfo
 from idm._stopping import DistanceChange, Stopping, StopReason
-from idm._threads import n_threads
+from idm._threads import n_threads, one_blas_thread
 from idm._validation import (
     as_choice,
     as_integer,
     as_real,
     estimator_queries,
+    is_auto,
 )
 from idm._warnings import Advice, warn
 from idm.exceptions import (
@@ -47,12 +49,14 @@ from idm.exceptions import (
     DisconnectedGraphWarning,
     EigenpairError,
     OutlierWarning,
+    UnderflowWarning,
 )
 
 _Array: TypeAlias = NDArray[np.float64]
 _Rows: TypeAlias = NDArray[np.intp]
 _Auto: TypeAlias = Literal["auto"]
 _Self = TypeVar("_Self", bound="IteratedMap")
+_Automatic = TypeVar("_Automatic", float, None)
 
 # n_neighbors="auto": a share of the landmarks, but not so few that the graph of a curve tears, nor too many for memory.
 _NEIGHBORS_SHARE, _LEAST_NEIGHBORS, _MOST_NEIGHBORS = 0.15, 100, 1000
@@ -87,6 +91,7 @@ class _FitRows:
     points: _Array  # (N, m)
     features: _Array  # (N, n), measured
     held_out: _Rows
+    outlying: _Rows  # whose features are not used
     landmarks: _Rows
     settings: Settings
     estimate: FeatureEstimate | None  # None: affine derivatives need none
@@ -97,6 +102,7 @@ class _FitRows:
 REMEDIES: dict[type[Exception], str] = {
     CoincidentPointsError: "most rows have copies in X, or in y if tau is 1; remove them, raise n_neighbors, lower tau",
     OutlierWarning: "remove those points from X and y, or lower n_neighbors_bandwidth",
+    UnderflowWarning: "lower diffusion_time, or use rescaling='isometric'",
     DisconnectedGraphWarning: "raise n_neighbors or n_neighbors_bandwidth, or fit the components one by one",
     EigenpairError: "raise n_neighbors_bandwidth, or lower n_components or max_iter",
 }
@@ -175,7 +181,8 @@ class IteratedMap(
         stopping = self._stopping(held_out=len(rows.held_out) > 0)
         iterations, records = self._iterate(rows, stopping, random_state, threads)
         embedding = _mapped(rows, records[stopping.kept - 1].embedding, iterations[: stopping.kept], threads)
-        self._regression: Any = None if rows.estimate is not None else _regression(embedding, features)
+        known = np.setdiff1d(np.arange(len(points)), rows.outlying)
+        self._regression = None if rows.estimate is not None else _regression(embedding[known], features[known])
         self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, iterations[: stopping.kept]
         self._placing = rows.placing[rows.landmarks]
         self._feature_map: tuple[_Array, float] | None = None
@@ -188,7 +195,8 @@ class IteratedMap(
 
     def _rows(self, points: _Array, features: _Array, random_state: np.random.RandomState, threads: int) -> _FitRows:
         """Which rows carry the geometry, and the feature that places each: an estimate that did not see its y."""
-        train, held_out = self._split(len(points), random_state)
+        outlying = outlying_rows(points, features, threads)
+        train, held_out = (np.setdiff1d(part, outlying) for part in self._split(len(points), random_state))
         n_landmarks = n_landmarks_of(self.n_landmarks, len(train))
         landmarks = train[choose_landmarks(points[train], n_landmarks, random_state)]
         settings = self._settings(n_landmarks, landmarks)
@@ -198,12 +206,14 @@ class IteratedMap(
             estimate, placing[train] = fit_estimate(
                 self.feature_estimator, points[train], features[train], random_state, threads
             )
-            if len(held_out):
-                placing[held_out] = estimate.at(points[held_out], threads)
+            others = np.setdiff1d(np.arange(len(points)), train)
+            if len(others):
+                placing[others] = estimate.at(points[others], threads)
         return _FitRows(
             points=points,
             features=features,
             held_out=held_out,
+            outlying=outlying,
             landmarks=landmarks,
             settings=settings,
             estimate=estimate,
@@ -293,30 +303,29 @@ class IteratedMap(
     def _estimated(self, X: ArrayLike) -> _Array:
         """The features (rows, n) of new points."""
         check_is_fitted(self)
-        if self._estimate is None:
-            predicted: _Array = self._regression.predict(self.transform(X))
-            return predicted.reshape(len(predicted), -1)
-        estimate, first, threads = self._estimate, self._iterations[0].map, n_threads(self.n_jobs)
-        estimated, supported = in_batches(
-            lambda part: (estimate.at(part, threads), first.supported(part, threads)), estimator_queries(self, X)
-        )
+        threads = n_threads(self.n_jobs)
+        estimated, supported = in_batches(lambda part: self._estimate_part(part, threads), estimator_queries(self, X))
         warn_unsupported(supported)
         return estimated
+
+    def _estimate_part(self, queries: _Array, threads: int) -> tuple[_Array, NDArray[np.bool_]]:
+        if self._regression is None:
+            assert self._estimate is not None
+            return self._estimate.at(queries, threads), self._iterations[0].map.supported(queries, threads)
+        embedding, supported = self._extend(queries, threads)
+        return self._regression.at(embedding), supported
 
     def _check_parameters(self) -> None:
         """Those that are needed late, before anything is computed."""
         self._stopping(held_out=False)
-        if not isinstance(self.feature_scale, str):
-            as_real(self.feature_scale, "feature_scale", low=1e-100, high=1e100)
+        self._given_scale()
+        if not isinstance(self.verbose, bool | np.bool_):
+            as_integer(self.verbose, "verbose", low=0)
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be a function of an IterationRecord or None, got {self.callback!r}")
 
     def _stopping(self, *, held_out: bool) -> Stopping:
-        tol = 0.0 if held_out else _TOLERANCE
-        if isinstance(self.tol, str):
-            as_choice(self.tol, "tol", ("auto",))
-        else:
-            tol = as_real(self.tol, "tol", low=0)
+        tol = _auto_or_real(self.tol, "tol", 0.0 if held_out else _TOLERANCE, low=0)
         return Stopping(
             max_iter=as_integer(self.max_iter, "max_iter", low=1),
             patience=as_integer(self.n_iter_no_change, "n_iter_no_change", low=1),
@@ -326,30 +335,25 @@ class IteratedMap(
 
     def _stops_early(self) -> bool:
         """Whether rows are held out to decide when to stop: "auto" is yes for derivatives, which do not converge."""
-        if isinstance(self.early_stopping, str):
-            as_choice(self.early_stopping, "early_stopping", ("auto",))
-            return self.feature_change == "derivative"
-        if not isinstance(self.early_stopping, bool | np.bool_):
-            raise TypeError(f"early_stopping must be True, False or 'auto', got {self.early_stopping!r}")
-        return bool(self.early_stopping)
+        if isinstance(self.early_stopping, bool | np.bool_):
+            return bool(self.early_stopping)
+        is_auto(self.early_stopping, "early_stopping", "'auto', True or False", bool)
+        return self.feature_change == "derivative"
 
     def _scale(self, points: _Array, features: _Array, random_state: np.random.RandomState) -> float:
-        if isinstance(self.feature_scale, str):
-            as_choice(self.feature_scale, "feature_scale", ("auto",))
-            return feature_scale(points, features, random_state)
-        return as_real(self.feature_scale, "feature_scale", low=1e-100, high=1e100)
+        given = self._given_scale()
+        return feature_scale(points, features, random_state) if given is None else given
+
+    def _given_scale(self) -> float | None:
+        return _auto_or_real(self.feature_scale, "feature_scale", None, low=1e-100, high=1e100)
 
     def _settings(self, n_landmarks: int, rows: _Rows | None = None) -> Settings:
         """The parameters of an iteration, checked; `rows` are the landmarks."""
-        diffusion_time = None
-        if isinstance(self.diffusion_time, str):
-            as_choice(self.diffusion_time, "diffusion_time", ("auto",))
-        else:
-            diffusion_time = as_real(self.diffusion_time, "diffusion_time", low=0)
-            if diffusion_time == 0 and self.rescaling != "isometric":
-                raise ValueError(
-                    f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
-                )
+        diffusion_time = _auto_or_real(self.diffusion_time, "diffusion_time", None, low=0)
+        if diffusion_time == 0 and self.rescaling != "isometric":
+            raise ValueError(
+                f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
+            )
         automatic = min(_MOST_NEIGHBORS, max(_LEAST_NEIGHBORS, round(_NEIGHBORS_SHARE * n_landmarks)))
         n_neighbors = min(n_landmarks, _auto_or_count(self.n_neighbors, "n_neighbors", automatic))
         tau = as_real(self.tau, "tau", low=0, high=1)
@@ -385,21 +389,45 @@ class IteratedMap(
 
 
 def _auto_or_count(value: Any, name: str, automatic: int) -> int:
-    if isinstance(value, str):
-        as_choice(value, name, ("auto",))
-        return automatic
-    return as_integer(value, name, low=2)
+    automatically = is_auto(value, name, "'auto' or an integer >= 2", numbers.Integral)
+    return automatic if automatically else as_integer(value, name, low=2)
 
 
-def _regression(embedding: _Array, features: _Array) -> Any:
+def _auto_or_real(
+    value: Any, name: str, automatic: _Automatic, *, low: float, high: float = np.inf
+) -> float | _Automatic:
+    bounds = f">= {low:g}" if np.isinf(high) else f"from {low:g} to {high:g}"
+    automatically = is_auto(value, name, f"'auto' or a number {bounds}", numbers.Real)
+    return automatic if automatically else as_real(value, name, low=low, high=high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Regression:
+    """(z - centre) A + constant."""
+
+    centre: _Array  # (M',)
+    A: _Array  # (M', n)
+    constant: _Array  # (n,)
+
+    def at(self, embedding: _Array) -> _Array:
+        """The features (Q, n), each row's by itself, to the bit."""
+        return linear_map(embedding - self.centre, self.A) + self.constant
+
+
+def _regression(embedding: _Array, features: _Array) -> _Regression:
     """Linear regression of the features on the coordinates, with a ridge that predicts left-out rows best."""
-    return make_pipeline(StandardScaler(), RidgeCV(np.logspace(-10, 2, 13))).fit(embedding, features)
+    with one_blas_thread():
+        scaler = StandardScaler().fit(embedding)
+        ridge = RidgeCV(np.logspace(-10, 2, 13)).fit(scaler.transform(embedding), features)
+    slopes = np.atleast_2d(ridge.coef_).T
+    return _Regression(centre=scaler.mean_, A=slopes / scaler.scale_[:, np.newaxis], constant=ridge.intercept_)
 
 
 def _relevance(first: Iteration, scale: float) -> _Array:
     """The mean of DH^T DH over the landmarks, from the derivatives of the first iteration."""
     derivatives = first.map.values.reshape(-1, first.map.index.points.shape[1]) / scale
-    relevance: _Array = derivatives.T @ derivatives / len(first.map.index)
+    with one_blas_thread():
+        relevance: _Array = derivatives.T @ derivatives / len(first.map.index)
     return relevance
 
 

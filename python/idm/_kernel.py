@@ -11,9 +11,13 @@ from idm import _core
 from idm._neighbors import Neighbors
 from idm._validation import SMALLEST_BANDWIDTH, as_bandwidths
 from idm._warnings import SILENT, Advice
-from idm.exceptions import CoincidentPointsError, KernelCutWarning, OutlierWarning
+from idm.exceptions import CoincidentPointsError, KernelCutWarning, NarrowKernelWarning, OutlierWarning
 
 _Array: TypeAlias = NDArray[np.float64]
+
+# The share of a point in its own kernel sum, in the median, beyond which eigenvalues of random points are a fifth too
+# small or worse. Points whose nearest two neighbours are equally far, but for this factor, are those of a grid.
+_MOST_OWN_SHARE, _GRID = 0.1, 0.98
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +83,10 @@ def global_bandwidth(
 
 
 def warn_if_cut(distances: _Array, epsilon: float, advice: Advice) -> None:
-    """Say so if the kernel has not decayed where the neighbours end, unless all points are neighbours."""
+    """Say so if the kernel has not decayed where the neighbours end, or reaches few, unless all points are neighbours.
+
+    A thousand points, evenly spaced in their order, tell how many it reaches. A grid, which has no gaps, needs few.
+    """
     n, k = distances.shape
     at_the_cut = float(np.median(np.exp(-(distances[:, -1] ** 2) / (2 * epsilon))))
     if at_the_cut > 0.1 and k < n:
@@ -87,6 +94,15 @@ def warn_if_cut(distances: _Array, epsilon: float, advice: Advice) -> None:
             KernelCutWarning,
             f"the kernel is still {at_the_cut:.2g} of its peak at the last of {k} neighbours, so that eigenvalues, "
             "dimension and density depend on where it is cut",
+        )
+    some = distances[:: max(1, n // 1000)]
+    own_share = float(np.median(1 / np.sum(np.exp(-(some**2) / (2 * epsilon)), axis=1)))
+    has_gaps = float(np.median(some[:, 1] - _GRID * some[:, min(2, k - 1)])) < 0
+    if own_share > _MOST_OWN_SHARE and has_gaps and k < n:
+        advice.warn(
+            NarrowKernelWarning,
+            f"the kernel is narrow: at epsilon = {epsilon:.3g} half of the points make up {own_share:.0%} or more of "
+            "their own kernel sums; beyond 10 %, eigenvalues of random points are a fifth too small or worse",
         )
 
 

@@ -1,12 +1,13 @@
 """Rows that carry the geometry; all others are extended to."""
 
+import numbers
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from idm import _core
-from idm._validation import as_choice, as_integer
+from idm._validation import as_integer, is_auto
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -19,8 +20,7 @@ def n_landmarks_of(n_landmarks: Any, n_rows: int) -> int:
     """How many of `n_rows` rows are landmarks: "auto", a number, or None for all of them."""
     if n_landmarks is None:
         return n_rows
-    if isinstance(n_landmarks, str):
-        as_choice(n_landmarks, "n_landmarks", ("auto",))
+    if is_auto(n_landmarks, "n_landmarks", "None, 'auto' or an integer >= 2", numbers.Integral):
         return min(_AUTO, n_rows)
     return min(as_integer(n_landmarks, "n_landmarks", low=2), n_rows)
 

@@ -1,6 +1,8 @@
 """A diffeomorphism given by pairs, represented by a linear map between eigenfunctions (section 2.2)."""
 
-from typing import Any, TypeAlias
+import numbers
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,22 +10,35 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from idm._batches import in_batches
-from idm._coordinates import MapOptions, diffusion_coordinates
+from idm._coordinates import Coordinates, MapOptions, diffusion_coordinates
 from idm._extension import warn_unsupported
-from idm._iteration import NewPoints, Settings, fit_iteration
+from idm._iteration import Iteration, NewPoints, Settings, fit_iteration
+from idm._linear_map import linear_map
 from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import Flow
 from idm._neighbors import NeighborIndex
 from idm._progress import Progress
-from idm._threads import n_threads
-from idm._validation import all_or_nothing, as_choice, as_integer, as_real, estimator_data, estimator_queries
-from idm._warnings import Advice
-from idm.exceptions import CoincidentPointsError, DisconnectedGraphWarning, EigenpairError, OutlierWarning
+from idm._threads import n_threads, one_blas_thread
+from idm._validation import all_or_nothing, as_choice, as_integer, as_real, estimator_data, estimator_queries, is_auto
+from idm._warnings import Advice, warn
+from idm.exceptions import (
+    CoincidentPointsError,
+    DisconnectedGraphWarning,
+    EigenpairError,
+    OutlierWarning,
+    SpectraDifferWarning,
+)
 
 _Array: TypeAlias = NDArray[np.float64]
 
+# n_neighbors="auto": the fewest and the most.
+_NEIGHBORS = (20, 200)
+# So many eigenvalues of both sides are compared. Where the map is good they are 25 % apart or less.
+_N_COMPARED, _AGREE, _DIFFER = 4, 0.25, 1 / 3
+
 _REMEDIES = {
-    CoincidentPointsError: "remove duplicates, or raise n_neighbors",
+    CoincidentPointsError: "an invertible map needs a y that differs wherever X does: remove copies of rows; for a y "
+    "that many rows share, use IteratedDiffusionMap",
     OutlierWarning: "remove those pairs, or lower n_neighbors_bandwidth",
     DisconnectedGraphWarning: "raise n_neighbors or n_neighbors_bandwidth, or fit the components one by one",
     EigenpairError: "raise n_neighbors_bandwidth, or lower n_components",
@@ -40,8 +55,10 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_components : int
         The eigenfunctions on both sides; N - 1, if that is less.
-    n_neighbors : int
-        Number of neighbours, including the point itself; N, if that is less.
+    n_neighbors : "auto" or int
+        Number of neighbours, including the point itself; N, if that is less. "auto" is the first of 200, a fifth and a
+        tenth of the rows (at least 20) with which the first eigenvalues of both sides agree within 25 %: neighbourhoods
+        that reach across a curve destroy the map, and on surfaces few neighbours make it rough.
     n_neighbors_bandwidth : int
         The neighbours that decide on the bandwidth of the kernels.
     bandwidth, regularization
@@ -75,7 +92,7 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self,
         n_components: int = 20,
         *,
-        n_neighbors: int = 200,
+        n_neighbors: Literal["auto"] | int = "auto",
         n_neighbors_bandwidth: int = 32,
         bandwidth: Tuning = "d1",
         regularization: float = 0.001,
@@ -107,42 +124,83 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 diffusion_time=0.0,  # plain eigenfunctions
                 advice=Advice(what=what, remedies=_REMEDIES),
             )
-            for what in ("X in the metric of y", "y")
+            for what in ("y along X", "y")
         )
         settings = Settings(
-            n_neighbors=as_integer(self.n_neighbors, "n_neighbors", low=2),
+            n_neighbors=2,  # until they are chosen
             flow=Flow(tau=1.0, mixing="metric", change="derivative"),
             map=of_x,
             bandwidth=as_choice(self.bandwidth, "bandwidth", TUNINGS),
             derivative="affine",
             regularization=as_real(self.regularization, "regularization", low=0),
         )
-        threads = n_threads(self.n_jobs)
-        index = NeighborIndex(points)
-        pool = index.nearest(None, settings.pool_size(len(points)), threads)
-        iteration = fit_iteration(index, pool, features, settings, threads, Progress())
-        neighbors = NeighborIndex(features).nearest(None, min(settings.n_neighbors, len(points)), threads, name="y")
-        map_of_y = diffusion_coordinates(neighbors, of_y, threads, exact=True)
+        iteration, map_of_y = self._sides(points, features, settings, of_y, n_threads(self.n_jobs))
         # Columns of mean square 1, whatever the units of X and y.
         embedding = iteration.map.embedding
         self._norms = np.sqrt(np.mean(embedding**2, axis=0))
         functions = embedding / self._norms
         target = map_of_y.functions / np.sqrt(np.mean(map_of_y.functions**2, axis=0))
-        self.feature_map_, *_ = np.linalg.lstsq(functions, target, rcond=None)
-        residual = functions @ self.feature_map_ - target
-        self.feature_map_residual_ = float(np.linalg.norm(residual) / np.linalg.norm(target))
-        # y in terms of its own eigenfunctions, the constant one first, to come back from them.
-        self._from_functions, *_ = np.linalg.lstsq(_with_constant(target), features, rcond=None)
+        with one_blas_thread():
+            self._H, *_ = np.linalg.lstsq(functions, target, rcond=None)
+            residual = functions @ self._H - target
+            self.feature_map_residual_ = float(np.linalg.norm(residual) / np.linalg.norm(target))
+            # y in terms of its own eigenfunctions, the constant one first, to come back from them.
+            back, *_ = np.linalg.lstsq(_with_constant(target), features, rcond=None)
+            self._from_functions = np.asarray(back, dtype=np.float64)
+        self.feature_map_ = self._H.copy()
         self._one_feature = given.ndim == 1
         self._iteration = iteration
         self.eigenvalues_ = np.stack([iteration.map.coordinates.eigenvalues, map_of_y.eigenvalues])
         return self
 
+    def _sides(
+        self, points: _Array, features: _Array, settings: Settings, of_y: MapOptions, threads: int
+    ) -> tuple[Iteration, Coordinates]:
+        """The maps of X in the metric of y and of y, at the first number of neighbours at which their spectra agree."""
+        of_x, n = NeighborIndex(points), len(points)
+        best: tuple[Iteration, Coordinates] | None = None
+        difference = np.inf
+        for k in self._candidates(n):
+            settings = replace(settings, n_neighbors=k)
+            try:
+                iteration = fit_iteration(
+                    of_x, of_x.nearest(None, settings.pool_size(n), threads), features, settings, threads, Progress()
+                )
+                neighbors = NeighborIndex(features).nearest(None, min(k, n), threads, name="y")
+                map_of_y = diffusion_coordinates(neighbors, of_y, threads, exact=True)
+            except (CoincidentPointsError, EigenpairError):
+                if best is None:
+                    raise
+                break
+            found = _difference(iteration.map.coordinates.eigenvalues, map_of_y.eigenvalues)
+            if best is None or found < difference:
+                best, difference = (iteration, map_of_y), found
+            if difference <= _AGREE:
+                break
+        if difference > _DIFFER:
+            warn(
+                f"the eigenvalues on X, in the metric of y, and on y differ by {difference:.0%}: the map says little. "
+                "Lower n_neighbors (neighbourhoods must not reach across a curve), or raise it where rows are few",
+                SpectraDifferWarning,
+            )
+        assert best is not None
+        return best
+
+    def _candidates(self, n_rows: int) -> list[int]:
+        """Numbers of neighbours, of which the first that does is taken."""
+        if is_auto(self.n_neighbors, "n_neighbors", "'auto' or an integer >= 2", numbers.Integral):
+            fewer = [int(np.clip(n_rows // part, *_NEIGHBORS)) for part in (5, 10)]
+            return sorted({_NEIGHBORS[1], *fewer}, reverse=True)
+        return [as_integer(self.n_neighbors, "n_neighbors", low=2)]
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "eigenvalues_")
 
     def predict(self, X: ArrayLike) -> _Array:
-        """H at new points: eigenfunctions on X, mapped to those on Y, and from there to y."""
+        """H at new points: eigenfunctions on X, mapped to those on Y, and from there to y.
+
+        Each row's result depends on that row alone, to the bit.
+        """
         queries, threads = self._queries(X)
         predicted, supported = in_batches(lambda part: self._predict(part, threads), queries)
         warn_unsupported(supported)
@@ -151,8 +209,8 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _predict(self, queries: _Array, threads: int) -> tuple[_Array, NDArray[np.bool_]]:
         new = NewPoints(queries, None)
         new.advance(self._iteration, threads)
-        functions = new.coordinates / self._norms
-        return _with_constant(functions @ self.feature_map_) @ self._from_functions, new.supported
+        functions = linear_map(new.coordinates / self._norms, self._H)
+        return linear_map(_with_constant(functions), self._from_functions), new.supported
 
     def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which rows of X are near enough to the training data for `predict` to say something: (rows,)."""
@@ -162,6 +220,13 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _queries(self, X: ArrayLike) -> tuple[NDArray[np.floating[Any]], int]:
         check_is_fitted(self)
         return estimator_queries(self, X), n_threads(self.n_jobs)
+
+
+def _difference(of_x: _Array, of_y: _Array) -> float:
+    """The largest relative difference, from 0 to 1, of the first eigenvalues, which Theorem 2.1 says are equal."""
+    a, b = (np.maximum(eigenvalues[:_N_COMPARED], -1e300) for eigenvalues in (of_x, of_y))
+    larger = np.maximum(np.abs(a), np.abs(b))
+    return float(np.max(np.divide(np.abs(a - b), larger, out=np.zeros_like(a), where=larger > 0)))
 
 
 def _with_constant(functions: _Array) -> _Array:

@@ -57,7 +57,7 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
 
 def estimator_points(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.float64]:
     """The X of an estimator's fit: scikit-learn's checks and words, then our range; never the caller's own array."""
-    _check_masks(X, "X")
+    _check_kind(X, "X")
     array: NDArray[np.float64] = validate_data(estimator, X, dtype=np.float64, order="C", ensure_min_samples=2)
     _check_range(array, "X")
     return array.copy() if np.may_share_memory(array, np.asarray(X)) else array
@@ -65,7 +65,7 @@ def estimator_points(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.float
 
 def estimator_queries(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.floating[Any]]:
     """The X of an estimator's other methods, which may stay float32: `in_batches` converts it, a part at a time."""
-    _check_masks(X, "X")
+    _check_kind(X, "X")
     array: NDArray[np.floating[Any]] = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32])
     _check_range(array, "X")
     return array
@@ -73,8 +73,10 @@ def estimator_queries(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.floa
 
 def estimator_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
     """The X and y of an estimator's fit, neither of them the caller's own arrays; y is (rows,) or (rows, features)."""
-    _check_masks(X, "X")
-    _check_masks(y, "y")
+    _check_kind(X, "X")
+    _check_dense(y, "y")
+    if _check_kind(y, "y").ndim == 0 and y is not None:
+        raise ValueError(f"y must have shape (rows,) or (rows, features), got {y!r}")
     points, features = validate_data(
         estimator, X, y, multi_output=True, y_numeric=True, dtype=np.float64, order="C", ensure_min_samples=2
     )
@@ -92,13 +94,21 @@ def estimator_labels(
     estimator: BaseEstimator, X: ArrayLike, y: ArrayLike
 ) -> tuple[_Array, NDArray[Any], NDArray[np.intp]]:
     """The X of a classifier's fit (not the caller's own), the labels, and the number of that of each row."""
-    _check_masks(X, "X")
+    _check_kind(X, "X")
+    _check_dense(y, "y")
     _check_masks(y, "y")
     points, labels = validate_data(estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
     _check_range(points, "X")
     _check_apart(points)
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        types = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise ValueError(
+            f"y mixes labels of the types {types}, which have no order; drop the rows without a label (None), and give "
+            "all others one type, with y.astype(str) for example"
+        ) from error
     check_classification_targets(labels)
-    classes, codes = np.unique(labels, return_inverse=True)
     return points.copy(), classes, codes
 
 
@@ -142,6 +152,16 @@ def as_choice(value: Any, name: str, choices: tuple[_Choice, ...]) -> _Choice:
     raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
+def is_auto(value: Any, name: str, wanted: str, kind: type) -> bool:
+    """Whether `value` is "auto"; what is neither that nor a `kind` (no bool) is refused as not being `wanted`."""
+    if isinstance(value, str) and value == "auto":
+        return True
+    if isinstance(value, bool | np.bool_) or not isinstance(value, kind):
+        error = ValueError if isinstance(value, str) else TypeError
+        raise error(f"{name} must be {wanted}, got {value!r}")
+    return False
+
+
 def as_real(value: Any, name: str, *, low: float = -np.inf, high: float = np.inf) -> float:
     """`value` as a finite float between `low` and `high`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
@@ -166,22 +186,32 @@ def as_integer(value: Any, name: str, *, low: int | None = None, high: int | Non
 
 def as_float(value: ArrayLike, name: str) -> NDArray[np.float64]:
     """`value` as float64 in C order, of any shape; what does not hold numbers is refused."""
-    if scipy.sparse.issparse(value):
-        raise TypeError(f"{name} is a sparse matrix; distances need a dense one: pass {name}.toarray()")
-    _check_masks(value, name)
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"{name} is not a rectangular array: {error}") from error
+    _check_dense(value, name)
+    array = _check_kind(value, name)
     if array.dtype.kind == "c":
         raise TypeError(f"{name} is complex ({array.dtype}); pass its real and imaginary parts as columns")
-    if array.dtype.kind not in "biufO":
-        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}; convert it with astype(float)")
     try:
         with np.errstate(over="ignore"):  # a longdouble may become inf, which _check_range reports
             return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{name} has dtype {array.dtype} and is not numeric: {error}") from error
+
+
+def _check_dense(value: ArrayLike, name: str) -> None:
+    if scipy.sparse.issparse(value):
+        raise TypeError(f"{name} is a sparse matrix; distances need a dense one: pass {name}.toarray()")
+
+
+def _check_kind(value: ArrayLike, name: str) -> NDArray[Any]:
+    """`value` as an array that holds numbers (complex ones too) or objects: no strings, dates or masked values."""
+    _check_masks(value, name)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} is not a rectangular array: {error}") from error
+    if array.dtype.kind not in "biufcO":
+        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}; convert it with astype(float)")
+    return array
 
 
 def _check_masks(value: ArrayLike, name: str) -> None:

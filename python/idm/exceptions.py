@@ -25,8 +25,24 @@ class KernelCutWarning(RuntimeWarning):
     """The kernel has not decayed where the neighbours end, so that the result depends on their number."""
 
 
+class NarrowKernelWarning(RuntimeWarning):
+    """The kernel reaches so few points that the gaps of the sample decide, and eigenvalues are far too small."""
+
+
+class UnderflowWarning(RuntimeWarning):
+    """All coordinates are 0, because their weights exp(lambda s) are below the smallest float64."""
+
+
+class SpectraDifferWarning(RuntimeWarning):
+    """The kernel on X does not see the geometry of y: the eigenvalues of both should agree and do not."""
+
+
 class OutlierWarning(RuntimeWarning):
     """A few points far from all others dominate the bandwidth, so that the kernel sees no structure in the rest."""
+
+
+class FeatureOutlierWarning(RuntimeWarning):
+    """A few features are out of all proportion to the rest, and their rows are mapped as if these were not known."""
 
 
 class ConstantFeatureWarning(RuntimeWarning):

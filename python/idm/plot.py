@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from idm._iterated_diffusion_map import IteratedDiffusionMap
 from idm._neighbors import nearest_neighbors
@@ -31,6 +32,7 @@ def iterations(model: IteratedDiffusionMap, X: ArrayLike, y: ArrayLike, *, point
         The row of X whose neighbours are shown; by default the one whose feature is nearest to the median.
 
     """
+    check_is_fitted(model)
     points = as_points(X, "X")
     features = as_features(y, "y", n_rows=len(points))
     colour, cmap = _colour(features)
