@@ -44,10 +44,17 @@ class FittedMap:
 
 
 def support_radii(nearest: Neighbors, n_near: int) -> _Array:
-    """The distance of the `n_near`-th neighbour of each point, or of the first that is no copy of it."""
-    radii = nearest.distances[:, min(n_near, nearest.distances.shape[1]) - 1]
-    first_apart = np.min(nearest.distances, axis=1, initial=np.inf, where=nearest.distances > 0)
-    return np.where(radii > 0, radii, first_apart)
+    """How far from each of the data a new point may be: the distance of its `n_near`-th neighbour, or more.
+
+    More where, as in many dimensions, even the nearest of the data are about as far from each other: twice what all
+    but 1 % of them need. Copies of a point are not its neighbours.
+    """
+    distances = nearest.distances
+    n_near = min(n_near, distances.shape[1])
+    first_apart = np.min(distances, axis=1, initial=np.inf, where=distances > 0)
+    radii = np.where(distances[:, n_near - 1] > 0, distances[:, n_near - 1], first_apart)
+    needed = np.quantile(distances[:, 1] / radii[nearest.indices[:, 1]], 0.99)
+    return radii * max(1.0, 2 * float(needed))
 
 
 def extend(fitted: FittedMap, queries: _Array, values: _Array, threads: int) -> tuple[_Array, Neighbors]:

@@ -20,25 +20,31 @@ def iterations(model: IteratedDiffusionMap, X: ArrayLike, y: ArrayLike, *, point
     """The data and each iteration up to the one that was kept, like the paper's first figure.
 
     Above, the first three coordinates coloured by the feature. Below, the data with the 200 points that are nearest to
-    one of them (a star) in the coordinates above.
+    one of them (a star) in the coordinates above. All points are landmarks, which carry the map.
 
     Parameters
     ----------
     model : IteratedDiffusionMap
         Fitted to X and y.
     X, y : arrays
-        The data and their features. Two features are coloured by their angle.
+        The data of the fit and their features. Two features are coloured by their angle.
     point : int, optional
-        The row of X whose neighbours are shown; by default the one whose feature is nearest to the median.
+        The row of X, a landmark, whose neighbours are shown; by default the one whose feature is nearest to the median.
 
     """
     check_is_fitted(model)
     points = as_points(X, "X")
     features = as_features(y, "y", n_rows=len(points))
+    if len(points) != len(model.embedding_):
+        raise ValueError(f"X must be the {len(model.embedding_)} rows that the model was fitted to, got {len(points)}")
+    points, features = points[model.landmarks_], features[model.landmarks_]
     colour, cmap = _colour(features)
     chosen = int(np.argmin(np.abs(colour - np.median(colour))))
     if point is not None:
-        chosen = as_integer(point, "point", low=0, high=len(points) - 1)
+        row = as_integer(point, "point", low=0, high=len(model.embedding_) - 1)
+        chosen = int(np.searchsorted(model.landmarks_, row))
+        if row not in model.landmarks_:
+            raise ValueError(f"point must be one of landmarks_, got {row}; the next is {model.landmarks_[chosen - 1]}")
     panels = [("data", points)]
     panels += [(f"iteration {r.iteration}", r.embedding) for r in model.iterations_[: model.n_iter_]]
     figure = _figure(figsize=(2.9 * len(panels), 6), layout="constrained")
