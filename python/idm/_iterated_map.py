@@ -14,7 +14,6 @@ from sklearn.base import (
 )
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -174,7 +173,7 @@ class IteratedMap(
         stopping = self._stopping(held_out=len(rows.held_out) > 0)
         iterations, records = self._iterate(rows, stopping, random_state, threads)
         embedding = records[stopping.kept - 1].embedding
-        self._regression: Any = None if rows.estimate is not None else _regression(embedding, features)
+        self._regression = None if rows.estimate is not None else _regression(embedding, features)
         self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, iterations[: stopping.kept]
         self._placing = rows.placing[rows.landmarks]
         self._feature_map: tuple[_Array, float] | None = None
@@ -298,8 +297,8 @@ class IteratedMap(
         """The features (rows, n) of new points."""
         check_is_fitted(self)
         if self._estimate is None:
-            predicted: _Array = self._regression.predict(self.transform(X))
-            return predicted.reshape(len(predicted), -1)
+            assert self._regression is not None
+            return self._regression.at(self.transform(X))
         queries, threads = estimator_points(self, X, fit=False), n_threads(self.n_jobs)
         first = self._iterations[0].map
         warn_unsupported(first.near(first.index.nearest(queries, 1, threads)))
@@ -393,9 +392,31 @@ def _auto_or_count(value: Any, name: str, automatic: int) -> int:
     return as_integer(value, name, low=2)
 
 
-def _regression(embedding: _Array, features: _Array) -> Any:
+@dataclass(frozen=True, kw_only=True)
+class Regression:
+    """Features that are linear in the coordinates."""
+
+    mean: _Array  # (M',), of the coordinates
+    scale: _Array  # (M',)
+    coefficients: _Array  # (n, M')
+    intercept: _Array  # (n,)
+
+    def at(self, coordinates: _Array) -> _Array:
+        """The features (rows, n)."""
+        features: _Array = ((coordinates - self.mean) / self.scale) @ self.coefficients.T + self.intercept
+        return features
+
+
+def _regression(embedding: _Array, features: _Array) -> Regression:
     """Linear regression of the features on the coordinates, with a ridge that predicts left-out rows best."""
-    return make_pipeline(StandardScaler(), RidgeCV(np.logspace(-10, 2, 13))).fit(embedding, features)
+    scaler, ridge = StandardScaler(), RidgeCV(np.logspace(-10, 2, 13))
+    ridge.fit(scaler.fit_transform(embedding), features)
+    return Regression(
+        mean=scaler.mean_,
+        scale=scaler.scale_,
+        coefficients=ridge.coef_.reshape(features.shape[1], -1),
+        intercept=ridge.intercept_,
+    )
 
 
 def _relevance(first: Iteration, scale: float) -> _Array:
