@@ -440,7 +440,7 @@ def _read_array(file: io.BufferedReader, start: int, spec: _Spec, content: NDArr
     zeros = file.read(spec.padding)
     if content is None:
         raw = np.empty(spec.n_bytes, np.uint8)
-        n_read = file.readinto(raw)
+        n_read = file.readinto(raw.data)
     else:
         raw = content[begin : begin + spec.n_bytes].view(np.ndarray)
         n_read = len(raw)
@@ -520,11 +520,13 @@ def _fits_dtype(array: NDArray[Any], hint: Any) -> bool:
 
 
 class _Writer:
-    """Turns a model into a header, and collects its arrays: one for all views of the same memory."""
+    """Turns a model into a header, and collects its arrays: one for all that are equal, as views of one memory are."""
 
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
-        self._numbers: dict[tuple[Any, ...], int] = {}
+        self.entries: list[dict[str, Any]] = []
+        self._numbers: dict[str, int] = {}
+        self._end = 0
 
     def header(self, model: Model) -> dict[str, Any]:
         """The header; its last part are the arrays, which the others refer to."""
@@ -541,7 +543,7 @@ class _Writer:
             "class": cls.__name__,
             "parameters": {name: _parameter(getattr(model, name), hint, name) for name, hint in parameters.items()},
             "fitted": fitted,
-            "arrays": self._entries(),
+            "arrays": self.entries,
         }
 
     def node(self, value: Any, hint: Any, where: str) -> Any:
@@ -579,27 +581,17 @@ class _Writer:
             if not all(map(_is_plain, items)):
                 raise TypeError(f"{where} holds objects other than strings and numbers; use pickle or joblib.dump")
             return {"objects": items}
-        key = (array.__array_interface__["data"][0], array.dtype.str, array.shape, array.strides)
-        if key not in self._numbers:
-            self._numbers[key] = len(self.arrays)
-            contiguous = array.flags.c_contiguous or array.flags.f_contiguous
-            self.arrays.append(array if contiguous else np.ascontiguousarray(array))
-        return {"array": self._numbers[key]}
-
-    def _entries(self) -> list[dict[str, Any]]:
-        entries, end = [], 0
-        for array in self.arrays:
-            entries.append(
-                {
-                    "dtype": array.dtype.str,
-                    "shape": list(array.shape),
-                    "order": "C" if array.flags.c_contiguous else "F",
-                    "offset": _aligned(end),
-                    "sha256": hashlib.sha256(_bytes(array)).hexdigest(),
-                }
-            )
-            end = _aligned(end) + array.nbytes
-        return entries
+        if not (array.flags.c_contiguous or array.flags.f_contiguous):
+            array = np.ascontiguousarray(array)
+        order = "C" if array.flags.c_contiguous else "F"
+        kind = {"dtype": array.dtype.str, "shape": list(array.shape), "order": order}
+        checksum = hashlib.sha256(_bytes(array)).hexdigest()
+        number = self._numbers.setdefault(json.dumps([kind, checksum]), len(self.arrays))
+        if number == len(self.arrays):
+            self.arrays.append(array)
+            self.entries.append({**kind, "offset": _aligned(self._end), "sha256": checksum})
+            self._end = _aligned(self._end) + array.nbytes
+        return {"array": number}
 
 
 def _parameter(value: Any, hint: Any, name: str) -> Any:
@@ -782,10 +774,12 @@ def _check_iteration(fitted: Iteration, n_columns: int) -> None:
 
 def _check_local_kernel_map(model: LocalKernelMap) -> None:
     _check_iteration(model._iteration, model.n_features_in_)
-    n_functions = model._iteration.map.embedding.shape[1]
-    if len(model._norms) != n_functions or len(model._from_functions) != model.feature_map_.shape[1] + 1:
-        _fail("_norms", f"must be of {n_functions} functions, and _from_functions of one more than feature_map_ has")
-    if model._one_feature and model._from_functions.shape[1] != 1:
+    iteration, from_functions = model._iteration, model._from_functions
+    sizes = len(model._norms), len(from_functions), model.eigenvalues_.shape[1]
+    wanted = iteration.map.embedding.shape[1], model.feature_map_.shape[1] + 1, len(iteration.eigenvalues)
+    if sizes != wanted:
+        _fail("_norms, _from_functions and eigenvalues_", f"must be of {wanted} functions, got {sizes}")
+    if model._one_feature and from_functions.shape[1] != 1:
         _fail("_one_feature", "must be false with several features")
 
 
