@@ -95,11 +95,14 @@ def fitted(name):
     return model, np.vstack([X[:10], X[10:30] + 0.05, X[:1] + 100])
 
 
-def results(model, X):
-    """What every method and lazily computed attribute gives; the name of the error if it is one."""
+METHODS = ("transform", "predict", "predict_proba", "supported")
+OTHERS = ("diffusion_distances", "heat_spectrum", "get_feature_names_out", "feature_map_", "feature_map_residual_")
+
+
+def results(model, X, names=METHODS + OTHERS):
+    """What methods and lazily computed attributes give; the name of the error if it is one."""
     found = {}
-    methods = ["transform", "predict", "predict_proba", "supported", "diffusion_distances", "get_feature_names_out"]
-    for name in [*methods, "heat_spectrum", "feature_map_", "feature_map_residual_"]:
+    for name in names:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:

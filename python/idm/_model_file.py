@@ -257,7 +257,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     writer = _Writer()
     header = writer.header(model)
     _check(model)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+    temporary = target.with_name(f".idm-{secrets.token_hex(8)}.part")
     try:
         with open(temporary, "xb") as file:
             _write(file, header, writer.arrays)
@@ -265,7 +265,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
     _sync_folder(target.parent)
@@ -659,7 +659,7 @@ class _Reader:
         if hint is str:
             return key
         cls = vars(exceptions).get(key)
-        if not isinstance(cls, type):
+        if not (isinstance(cls, type) and issubclass(cls, Exception)):
             _fail(where, f"has {key!r:.60}, which is no warning or error of idm.exceptions")
         return cls
 
@@ -700,7 +700,7 @@ class _Reader:
 
 def _parts(value: Any) -> dict[str, Any]:
     """What an estimator or a dataclass holds, by name."""
-    return {name: getattr(value, name) for name in _field_hints(type(value))} if is_dataclass(value) else vars(value)
+    return {f.name: getattr(value, f.name) for f in fields(value) if f.init} if is_dataclass(value) else vars(value)
 
 
 def _walk(value: Any, where: str, scope: str) -> Iterator[tuple[str, str, _Rule, Any]]:
