@@ -729,13 +729,14 @@ def test_hidden_bytes_are_refused(models, tmp_path):
 # Files of earlier versions.
 
 
+KEPT_QUERIES = [[1.0, 0.9], [-0.4, 1.2], [1.5, -1.8], [-2.2, -0.3]]
 KEPT_TRANSFORM = [
-    [-2.785658576300129, 1.010833638489308, -0.3978547777972615],
-    [-3.025834553339984, 1.3995226505965448, -0.8383065850970485],
-    [-2.5859977857868826, 0.6989947847365935, -0.05928786901998218],
-    [-1.6566332632830358, -0.43039344266399765, 0.7842098201768054],
+    [-2.6544749539395727, 0.8038578233888088, -0.17035314964419448],
+    [-2.8513602659228563, 1.1161177387178618, -0.5157639814643631],
+    [1.1927108512475098, -1.369949883388136, -0.148893375555339],
+    [0.5333172876892818, -1.5480414823297979, 0.3661499757794565],
 ]
-KEPT_PREDICTED = [1.3027367258475349, 1.197705409679107, 1.3888734821198667, 1.7249406794684545]
+KEPT_PREDICTED = [1.354051043582751, 1.2796386289320534, 2.3781780538367507, 2.22535104468811]
 
 
 def make_kept_file(path):
@@ -747,10 +748,10 @@ def make_kept_file(path):
 @pytest.mark.parametrize("mmap_mode", [None, "r"])
 def test_the_file_of_format_version_1_is_read(mmap_mode):
     model = idm.load(KEPT_FILE, mmap_mode=mmap_mode)
-    X, _, _ = idm.datasets.make_annulus(4, feature="radius", random_state=1)
-    np.testing.assert_allclose(model.transform(X)[:, :3], KEPT_TRANSFORM, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(model.predict(X)[:, 0], KEPT_PREDICTED, rtol=1e-9)
-    assert model.supported(X).all()
+    np.testing.assert_allclose(model.transform(KEPT_QUERIES)[:, :3], KEPT_TRANSFORM, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.predict(KEPT_QUERIES)[:, 0], KEPT_PREDICTED, rtol=1e-9)
+    assert model.supported(KEPT_QUERIES).all()
+    assert (model.n_iter_, model.stop_reason_, model.embedding_.shape) == (2, "max_iter", (150, 6))
 
 
 # Pickle and joblib.
