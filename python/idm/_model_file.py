@@ -107,6 +107,7 @@ class _Rule:
     """The shape of an array, by letters of sizes that agree, and the range of its numbers or of a number."""
 
     shape: str = ""
+    any_order: bool = False  # rows that the compiled steps read are in C order
     low: float = -np.finfo(np.float64).max
     high: float = np.finfo(np.float64).max
     below: str | None = None  # a size that whole numbers are less than
@@ -123,7 +124,7 @@ _SCOPES = (Iteration, IterationRecord)
 _ITERATED_RULES = {
     "embedding_": _Rule(shape="N q"),
     "landmarks_": _Rule(shape="L", low=0, below="N"),
-    "relevance_": _Rule(shape="m m", low=-np.inf, high=np.inf),
+    "relevance_": _Rule(shape="m m", any_order=True, low=-np.inf, high=np.inf),
     "_placing": _Rule(shape="L n"),
     "_scale_": _Rule(low=_POSITIVE),
     "_n_features_out": _Rule(size="q"),
@@ -147,9 +148,9 @@ _RULES: dict[type, dict[str, _Rule]] = {
     IteratedDiffusionMapClassifier: {**_ITERATED_RULES, "classes_": _Rule(shape="n")},
     LocalKernelMap: {
         "_norms": _Rule(shape="q", low=_POSITIVE),
-        "feature_map_": _Rule(shape="q s"),
+        "feature_map_": _Rule(shape="q s", any_order=True),
         "feature_map_residual_": _Rule(low=0),
-        "_from_functions": _Rule(shape="t n"),
+        "_from_functions": _Rule(shape="t n", any_order=True),
         "eigenvalues_": _Rule(shape="2 M", low=_SPECTRUM),
         "n_features_in_": _Rule(size="m"),
         "feature_names_in_": _Rule(shape="m"),
@@ -157,19 +158,19 @@ _RULES: dict[type, dict[str, _Rule]] = {
     Regression: {
         "mean": _Rule(shape="q"),
         "scale": _Rule(shape="q", low=_POSITIVE),
-        "coefficients": _Rule(shape="n q"),
+        "coefficients": _Rule(shape="n q", any_order=True),
         "intercept": _Rule(shape="n"),
     },
     LocalAffine: {
         "units": _Rule(shape="2", low=_POSITIVE),
         "centre": _Rule(shape="m"),
-        "A": _Rule(shape="m m"),
+        "A": _Rule(shape="m m", any_order=True),
         "index": _Rule(shape="T m"),
         "values": _Rule(shape="T n"),
         "factor": _Rule(low=_POSITIVE),
         "gamma": _Rule(low=0),
         "left_out": _Rule(shape="T n"),
-        "relevance": _Rule(shape="m m", low=-np.inf, high=np.inf),
+        "relevance": _Rule(shape="m m", any_order=True, low=-np.inf, high=np.inf),
     },
     Mean: {"mean": _Rule(shape="n"), "n_rows": _Rule(low=1, most="N"), "n_columns": _Rule(size="m")},
     Iteration: {
@@ -339,11 +340,11 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _read(file: io.BufferedReader, *, mapped: bool) -> tuple[dict[str, Any], list[NDArray[Any]]]:
-    """The header and the arrays; nothing is allocated before all sizes are known to be those of the file."""
+    """The header and the arrays; none of these is allocated before all sizes are known to be those of the file."""
     size = os.fstat(file.fileno()).st_size
     prefix = file.read(_ALIGNMENT)
     if prefix[: len(_MAGIC)] != _MAGIC:
-        _fail("the file", "is no model file of idm.save, which begin with other bytes; is it a pickle?")
+        _fail("the file", "is not a model file of idm.save (those begin with other bytes); is it a pickle?")
     length, checksum = int.from_bytes(prefix[8:16], "little"), prefix[16:48]
     if length > min(_LONGEST_HEADER, size - _ALIGNMENT) or any(prefix[48:]):
         _fail("the file", "is cut short or altered: the length of its header does not fit")
@@ -384,6 +385,8 @@ def _parse(text: bytes) -> dict[str, Any]:
         )
     names = {"format", "version", "written_by", "class", "parameters", "fitted", "arrays"}
     _names(header, names, names, "the header")
+    if not isinstance(written_by, str):
+        _fail("written_by", f"must be a version, got {written_by!r:.30}")
     return header
 
 
@@ -490,7 +493,7 @@ def _parameter_hints(cls: type[Model]) -> dict[str, Any]:
 def _is_plain(value: Any) -> bool:
     """A value of JSON that is neither a list nor an object, and that other readers understand."""
     if type(value) is int:
-        return -(2**63) <= value < 2**64
+        return -(2**63) <= value < 2**63
     return value is None or type(value) in (bool, str) or (type(value) is float and math.isfinite(value))
 
 
@@ -723,11 +726,9 @@ def _check(model: Model) -> None:
     sizes: dict[str, int] = {}
 
     def size(letter: str, scope: str, otherwise: int) -> int:
-        return (
-            int(letter)
-            if letter.isdigit()
-            else sizes.setdefault(letter if letter in _GLOBAL else scope + letter, otherwise)
-        )
+        if letter.isdigit():
+            return int(letter)
+        return sizes.setdefault(letter if letter in _GLOBAL else scope + letter, otherwise)
 
     checks = list(_walk(model, "", ""))
     for where, scope, rule, value in checks:
@@ -737,6 +738,8 @@ def _check(model: Model) -> None:
         wanted = tuple(size(letter, scope, n) for letter, n in zip(letters, shape, strict=True))
         if shape != wanted:
             _fail(where, f"must have shape ({', '.join(letters)}) = {wanted}, got {shape}")
+        if not rule.any_order and len(shape) == 2 and value.flags.f_contiguous and not value.flags.c_contiguous:
+            _fail(where, "must be in C order")
     for where, scope, rule, value in checks:
         low, high = rule.low, rule.high
         if rule.size is not None:
@@ -779,8 +782,8 @@ def _check_local_kernel_map(model: LocalKernelMap) -> None:
     wanted = iteration.map.embedding.shape[1], model.feature_map_.shape[1] + 1, len(iteration.eigenvalues)
     if sizes != wanted:
         _fail("_norms, _from_functions and eigenvalues_", f"must be of {wanted} functions, got {sizes}")
-    if model._one_feature and from_functions.shape[1] != 1:
-        _fail("_one_feature", "must be false with several features")
+    if iteration.settings.needs_features or (model._one_feature and from_functions.shape[1] != 1):
+        _fail("_one_feature", "must be false with several features, and derivatives must be affine")
 
 
 def _check_iterated(model: IteratedDiffusionMap | IteratedDiffusionMapClassifier) -> None:
@@ -795,9 +798,8 @@ def _check_iterated(model: IteratedDiffusionMap | IteratedDiffusionMapClassifier
         n_columns = fitted.map.embedding.shape[1]
     if model.embedding_.shape[1] != n_columns:
         _fail("embedding_", f"must have {n_columns} columns, got {model.embedding_.shape[1]}")
-    if iterations[0].settings.needs_features is (model._estimate is None) or (model._regression is None) is (
-        model._estimate is None
-    ):
+    estimated = model._estimate is not None
+    if (model._regression is None) != estimated or any(f.settings.needs_features != estimated for f in iterations):
         _fail("_estimate", "must be there unless derivatives are affine, and _regression otherwise")
     if model._feature_map is not None:
         H, _ = model._feature_map
