@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import os
 import pickle
@@ -725,10 +726,14 @@ def test_hidden_bytes_are_refused(models, tmp_path):
     contents = Contents(content)
     length = int.from_bytes(content[8:16], "little")
     assert -(64 + length) % 64 > 0
+    first = -(-(64 + length) // 64) * 64
+    entries = contents.header["arrays"]
+    before = first + next(b["offset"] for a, b in itertools.pairwise(entries) if np.prod(a["shape"]) % 8 != 0) - 1
     for wrong, problem in (
         (content + b"\0", "1 bytes after the last array"),
         (content[:48] + b"\1" + content[49:], "header does not fit"),
         (content[: 64 + length] + b"\1" + content[65 + length :], "zeros between header and arrays"),
+        (content[:before] + b"\1" + content[before + 1 :], r"arrays\[\d+\] is cut short or altered"),
     ):
         (tmp_path / "model.idm").write_bytes(wrong)
         with pytest.raises(ValueError, match=problem):
