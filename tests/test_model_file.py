@@ -96,7 +96,7 @@ def test_scores_and_clones_are_the_same(models, tmp_path):
     for name in ("differences", "int labels", "local kernel map"):
         model, X = models[name]
         saved(model, tmp_path)
-        loaded, near = idm.load(tmp_path / "model.idm"), X[:-1]
+        loaded, near = idm.load(tmp_path / "model.idm"), X[:10]
         y = model.predict(near)[::-1]
         assert model.score(near, y) == loaded.score(near, y)
         assert clone(loaded).get_params() == clone(model).get_params()
@@ -640,7 +640,7 @@ def test_arrays_of_other_sizes_are_refused(models, name, tmp_path):
             with pytest.raises(ValueError, match=r"cannot be loaded: .* must"):
                 idm.load(tmp_path / "model.idm")
             n_tried += 1
-    assert n_tried >= 40
+    assert n_tried >= 30
 
 
 def free_sizes(node):
