@@ -92,6 +92,7 @@ def test_a_model_has_one_file(models, name, tmp_path):
     assert saved(pickle.loads(pickle.dumps(model)), tmp_path, "pickled.idm") == content
 
 
+@pytest.mark.filterwarnings("ignore::idm.exceptions.ExtrapolationWarning")
 def test_scores_and_clones_are_the_same(models, tmp_path):
     for name in ("differences", "int labels", "local kernel map"):
         model, X = models[name]
