@@ -12,6 +12,7 @@ from idm._iterated_diffusion_map import IteratedDiffusionMap, IteratedDiffusionM
 from idm._local_derivatives import local_derivatives
 from idm._local_geometry import local_geometry
 from idm._local_kernel_map import LocalKernelMap
+from idm._model_file import load, save
 from idm._neighbors import nearest_neighbors
 from idm._scaling_laws import scaling_laws
 from idm._tangent_spaces import tangent_spaces
@@ -26,10 +27,12 @@ __all__ = [
     "__version__",
     "datasets",
     "exceptions",
+    "load",
     "local_derivatives",
     "local_geometry",
     "nearest_neighbors",
     "plot",
+    "save",
     "scaling_laws",
     "show_config",
     "tangent_spaces",

@@ -77,7 +77,7 @@ def fit_estimate(
             "together, scale the columns of X, or pass another feature_estimator",
             UnpredictableFeatureWarning,
         )
-        estimate = Mean(values, points.shape[1])
+        estimate = Mean(mean=values.mean(axis=0), n_rows=len(values), n_columns=points.shape[1])
     return estimate, estimate.left_out if of_rows is None else estimate.left_out[of_rows]
 
 
@@ -133,17 +133,27 @@ def _score(values: _Array, estimated: _Array) -> float:
     return max(1 - error / spread if spread > 0 else 1.0 for error, spread in sums)
 
 
+@dataclass(frozen=True, kw_only=True)
 class Mean:
     """The same for all rows. (A mean that leaves out one's own value would tell it.)"""
 
-    def __init__(self, values: _Array, n_columns: int) -> None:
-        self._mean = values.mean(axis=0)
-        self.left_out = np.tile(self._mean, (len(values), 1))
-        self.relevance: _Array | None = np.zeros((n_columns, n_columns))
+    mean: _Array  # (n,)
+    n_rows: int
+    n_columns: int  # of X
+
+    @property
+    def left_out(self) -> _Array:
+        """See FeatureEstimate."""
+        return np.tile(self.mean, (self.n_rows, 1))
+
+    @property
+    def relevance(self) -> _Array | None:
+        """See FeatureEstimate."""
+        return np.zeros((self.n_columns, self.n_columns))
 
     def at(self, queries: _Array, threads: int) -> _Array:
         """See FeatureEstimate."""
-        return np.tile(self._mean, (len(queries), 1))
+        return np.tile(self.mean, (len(queries), 1))
 
 
 def _distinct_rows(points: _Array) -> tuple[_Array, NDArray[np.intp] | None]:

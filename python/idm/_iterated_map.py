@@ -402,7 +402,7 @@ def _auto_or_real(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Regression:
+class Regression:
     """(z - centre) A + constant."""
 
     centre: _Array  # (M',)
@@ -414,13 +414,13 @@ class _Regression:
         return linear_map(embedding - self.centre, self.A) + self.constant
 
 
-def _regression(embedding: _Array, features: _Array) -> _Regression:
+def _regression(embedding: _Array, features: _Array) -> Regression:
     """Linear regression of the features on the coordinates, with a ridge that predicts left-out rows best."""
     with one_blas_thread():
         scaler = StandardScaler().fit(embedding)
         ridge = RidgeCV(np.logspace(-10, 2, 13)).fit(scaler.transform(embedding), features)
     slopes = np.atleast_2d(ridge.coef_).T
-    return _Regression(centre=scaler.mean_, A=slopes / scaler.scale_[:, np.newaxis], constant=ridge.intercept_)
+    return Regression(centre=scaler.mean_, A=slopes / scaler.scale_[:, np.newaxis], constant=ridge.intercept_)
 
 
 def _relevance(first: Iteration, scale: float) -> _Array:
