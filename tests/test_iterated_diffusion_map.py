@@ -74,12 +74,12 @@ def test_scikit_learn_conventions(estimator, check):
 @pytest.mark.parametrize(
     ("example", "least"),
     [
-        ("annulus-radius", 0.97),
-        ("annulus-angle", 0.97),
-        ("torus-phi", 0.97),
-        ("torus-theta", 0.97),
-        ("sphere-x", 0.97),
-        ("sphere-twist", 0.935),
+        ("annulus-radius", 0.975),
+        ("annulus-angle", 0.975),
+        ("torus-phi", 0.98),
+        ("torus-theta", 0.975),
+        ("sphere-x", 0.975),
+        ("sphere-twist", 0.94),
     ],
 )
 def test_neighbors_of_new_points_are_those_of_the_feature(example, least):
@@ -103,7 +103,7 @@ def test_ten_iterations_are_as_good_as_three(example):
     assert (model.n_iter_, model.stop_reason_) == (10, "max_iter")
     recalls = [recall(r.embedding, y, r.embedding[:400], y[:400]) for r in model.iterations_]
     assert recalls[-1] >= max(recalls) - 0.005
-    assert model.iterations_[-1].distance_change < 1e-4
+    assert model.iterations_[-1].distance_change < 1e-8
     low, high = steps_along(model.embedding_, y)
     assert low > 0.5
     assert high < 2
@@ -145,9 +145,9 @@ def test_irrelevant_dimensions_are_found(rng):
     model = IteratedDiffusionMap(random_state=0).fit(X, y)
     assert recall(model.embedding_, y, model.transform(new), y_new) > 0.95
     relevance = np.diag(model.relevance_)
-    assert relevance[2:].max() < 0.01 * relevance[:2].min()
+    assert relevance[2:].max() < 1e-5 * relevance[:2].min()
     # The mean squares of the partial derivatives: (3 cos 3 x1)^2 and x2^2.
-    np.testing.assert_allclose(relevance[:2], [9 * (0.5 + np.sin(6) / 12), 1 / 3], rtol=0.1)
+    np.testing.assert_allclose(relevance[:2], [9 * (0.5 + np.sin(6) / 12), 1 / 3], rtol=0.06)
 
 
 @pytest.mark.large
@@ -166,8 +166,8 @@ def test_units_of_the_feature_do_not_matter(factor):
     X, _, y = EXAMPLES["torus-theta"](600, 0)
     plain, scaled = (IteratedDiffusionMap(random_state=0).fit(X, f * y) for f in (1.0, factor))
     assert scaled.n_iter_ == plain.n_iter_
-    np.testing.assert_allclose(scaled.embedding_, plain.embedding_, atol=1e-6)
-    np.testing.assert_allclose(scaled.predict(X[:9] + 0.01), factor * plain.predict(X[:9] + 0.01), rtol=1e-6)
+    np.testing.assert_allclose(scaled.embedding_, plain.embedding_, rtol=0, atol=2e-11)
+    np.testing.assert_allclose(scaled.predict(X[:9] + 0.01), factor * plain.predict(X[:9] + 0.01), rtol=1e-14)
 
 
 def test_a_regressor_of_the_user(rng):
@@ -175,7 +175,7 @@ def test_a_regressor_of_the_user(rng):
     new, _, y_new = EXAMPLES["annulus-radius"](100, 1)
     ridge = KernelRidge(kernel="rbf", gamma=1.0, alpha=1e-3)
     model = IteratedDiffusionMap(feature_estimator=ridge, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.predict(new), ridge.fit(X, y[:, 0]).predict(new)[:, np.newaxis])
+    np.testing.assert_allclose(model.predict(new), ridge.fit(X, y[:, 0]).predict(new)[:, np.newaxis], rtol=1e-14)
     assert not np.allclose(model.predict(X), ridge.predict(X)[:, np.newaxis])  # out of fold
     np.testing.assert_array_equal(model.transform(X), model.embedding_)
     assert model.relevance_ is None
@@ -204,7 +204,7 @@ def test_the_flow_shrinks_the_irrelevant_direction_by_1_minus_tau(feature_change
             before[along[:, 1:]] - before[along[:, :-1]], axis=2
         )
         # The scale is common to both directions, so their ratio is what the flow says.
-        assert np.median(shrunk) / np.median(kept) == pytest.approx(1 - tau, rel=0.1)
+        assert np.median(shrunk) / np.median(kept) == pytest.approx(1 - tau, rel=0.05)
         before = after
 
 
@@ -214,7 +214,7 @@ def test_several_features_at_once():
     theta, phi = coordinates.T
     y = np.column_stack([np.cos(theta), np.cos(phi)])
     model = IteratedDiffusionMap(random_state=0).fit(X[:1200], y[:1200])
-    assert model.score(X[1200:], y[1200:]) > 0.99
+    assert model.score(X[1200:], y[1200:]) > 0.9999
     assert model.predict(X[:3]).shape == (3, 2)
 
 
@@ -254,7 +254,7 @@ def test_no_row_finds_its_own_noise_in_the_embedding(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
     embedding = IteratedDiffusionMap(random_state=0).fit(X, y).embedding_[:, :3]
-    assert LinearRegression().fit(embedding, y).score(embedding, y) < 0.1
+    assert LinearRegression().fit(embedding, y).score(embedding, y) < 0.05
 
 
 @quiet
@@ -262,11 +262,11 @@ def test_unrelated_features_are_not_found(rng):
     # No row may know its own y: neither those that are held out, nor those of the fit.
     X, y = rng.normal(size=(1000, 3)), rng.normal(size=1000)
     model = IteratedDiffusionMap(random_state=0, n_iter_no_change=3, early_stopping=True).fit(X, y)
-    assert max(record.validation_score for record in model.iterations_) < 0.1
+    assert max(record.validation_score for record in model.iterations_) < 0.02
     with pytest.warns(UnpredictableFeatureWarning, match=r"no better than the mean \(R\^2 -"):
         model = IteratedDiffusionMap(random_state=0).fit(X, y)
     assert model.score(X, y) <= 0
-    assert KNeighborsRegressor(20).fit(model.embedding_[::2], y[::2]).score(model.embedding_[1::2], y[1::2]) < 0.1
+    assert KNeighborsRegressor(20).fit(model.embedding_[::2], y[::2]).score(model.embedding_[1::2], y[1::2]) < 0.02
 
 
 def test_the_reason_to_stop_is_told(rng):
@@ -306,8 +306,8 @@ def test_a_graph_of_classes_keeps_its_size(rng):
     X = rng.normal(size=(500, 3))
     model = IteratedDiffusionMap(random_state=0).fit(X, (X[:, 0] > 0) * 1.0)
     sizes = [np.ptp(record.embedding, axis=0).max() for record in model.iterations_]
-    assert min(sizes) > 0.1 * np.ptp(X)
-    assert max(sizes) < 10 * np.ptp(X)
+    assert min(sizes) > 0.5 * np.ptp(X)
+    assert max(sizes) < 2 * np.ptp(X)
 
 
 def test_every_iteration_says_what_the_eigensolver_did():
@@ -315,7 +315,7 @@ def test_every_iteration_says_what_the_eigensolver_did():
     for record in IteratedDiffusionMap(tol=0.0, max_iter=2).fit(X, y).iterations_:
         assert record.solver.solver == "block"
         assert record.solver.n_products > 100
-        assert record.solver.residuals.max() < 1e-8
+        assert record.solver.residuals.max() < 1e-9
 
 
 def test_a_callback_sees_every_iteration_and_may_stop():
@@ -364,7 +364,7 @@ def test_transform_of_the_training_points_is_the_embedding(feature_change, early
     model = IteratedDiffusionMap(
         feature_change=feature_change, early_stopping=early_stopping, max_iter=3, random_state=0
     ).fit(X, y)
-    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-8 * np.abs(model.embedding_).max())
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
     assert model.supported(X).all()
 
 
@@ -382,7 +382,7 @@ def test_one_iteration_extends_its_own_points_without_their_help(feature_change,
     none = np.full((700, 1), -1)
     extended, supported = extend_iteration(fitted, moved, y, index.nearest(moved, pool.indices.shape[1], 2), none, 2)
     error = np.abs(extended - embedding).max(axis=1) / np.abs(embedding).max()
-    assert np.median(error) < 1e-8  # a few differ, where a point is the last neighbour of another
+    assert np.median(error) < 1e-12  # a few differ, where a point is the last neighbour of another
     assert error.max() < 0.02
     assert supported.all()
     # The rule: points that coincide with data get their coordinates to the bit.
@@ -422,10 +422,10 @@ def test_the_feature_map_goes_to_the_coordinates_of_the_feature():
     X, _, y = EXAMPLES["annulus-radius"](1500, 0)
     model = IteratedDiffusionMap(random_state=0).fit(X, y)
     assert model.feature_map_.shape == (model.embedding_.shape[1], 10)
-    assert model.feature_map_residual_ < 0.1
+    assert model.feature_map_residual_ < 0.015
     # Coordinates of other rows say nothing of the feature.
     _, unrelated = feature_map(np.random.default_rng(0).permutation(model.embedding_), y, 2)
-    assert unrelated > 0.9
+    assert unrelated > 0.98
 
 
 # --- parameters
@@ -533,7 +533,7 @@ def test_in_pipelines_and_searches():
     X, _, y = EXAMPLES["annulus-radius"](300, 0)
     pipeline = make_pipeline(StandardScaler(), IteratedDiffusionMap(max_iter=2, n_neighbors=50, random_state=0))
     search = GridSearchCV(pipeline, {"iterateddiffusionmap__tau": [0.2, 0.8]}, cv=2).fit(X, y[:, 0])
-    assert search.best_score_ > 0.9
+    assert search.best_score_ > 0.996
     names = search.best_estimator_[-1].get_feature_names_out()
     assert names[0] == "iterateddiffusionmap0"
     assert len(names) == search.best_estimator_[-1].embedding_.shape[1]
@@ -569,7 +569,7 @@ def test_copies(rng):
     for k in (20, 100):
         model = IteratedDiffusionMap(n_neighbors=k, max_iter=2, random_state=0).fit(X, X[:, 0])
         assert np.isfinite(model.embedding_).all()
-        np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-8 * np.abs(model.embedding_).max())
+        np.testing.assert_array_equal(model.transform(X), model.embedding_)
 
 
 def test_three_far_clusters(rng):
@@ -597,7 +597,7 @@ def test_a_graph_that_falls_apart_in_a_later_iteration(rng):
         model = IteratedDiffusionMap(max_iter=20, tol=0.0, n_neighbors=50).fit(X, y)
     # Neighbours have one value, that which places them: the parts are pure.
     found, placed = idm.nearest_neighbors(model.embedding_, 6).indices, model.predict(X) > 2.5
-    assert np.mean(placed[found] == placed[:, np.newaxis]) > 0.97
+    assert np.mean(placed[found] == placed[:, np.newaxis]) > 0.98
     new = rng.normal(size=(100, 2)) + 1.0
     assert np.isfinite(model.transform(new)).all()
 
@@ -630,7 +630,7 @@ def values_at_places(embedding, y):
     """Rows within 1e-6 of the spread are one place, of which there are few; all at a place have the same y."""
     rounded = (embedding / np.ptp(embedding, axis=0).max()).round(6)
     places, of_rows = np.unique(rounded, axis=0, return_inverse=True)
-    assert len(places) < 12
+    assert len(places) < 4
     for place in range(len(places)):
         assert len(np.unique(y[of_rows.ravel() == place])) == 1
 
@@ -674,7 +674,7 @@ def test_constant_features(rng):
     X = rng.normal(size=(200, 2))
     with pytest.warns(ConstantFeatureWarning, match="y is constant"):
         model = IteratedDiffusionMap(max_iter=2, random_state=0).fit(X, np.full(200, 3.0))
-    np.testing.assert_allclose(model.predict(X), 3.0)
+    np.testing.assert_allclose(model.predict(X), 3.0, rtol=1e-14)
     assert model.feature_map_.shape[1] == 0
 
 
@@ -682,14 +682,14 @@ def test_a_constant_column_changes_nothing():
     X, _, y = EXAMPLES["annulus-radius"](400, 0)
     plain = IteratedDiffusionMap(max_iter=2, random_state=0).fit(X, y)
     wider = IteratedDiffusionMap(max_iter=2, random_state=0).fit(np.column_stack([X, np.full(400, 7.0)]), y)
-    np.testing.assert_allclose(wider.embedding_, plain.embedding_, atol=1e-6)
+    np.testing.assert_allclose(wider.embedding_, plain.embedding_, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("factor", [1e-100, 1e100])
 def test_the_map_scales_as_the_data_do(factor):
     X, _, y = EXAMPLES["annulus-radius"](400, 0)
     plain, scaled = (IteratedDiffusionMap(max_iter=2, random_state=0).fit(X * f, y * f) for f in (1.0, factor))
-    np.testing.assert_allclose(scaled.embedding_ / factor, plain.embedding_, atol=1e-6)
+    np.testing.assert_allclose(scaled.embedding_ / factor, plain.embedding_, rtol=0, atol=2e-13)
 
 
 @pytest.mark.parametrize("which", ["X", "y"])
@@ -709,7 +709,7 @@ def test_moved_and_rotated_data_have_the_same_distances(rng):
     rotation, _ = np.linalg.qr(rng.normal(size=(2, 2)))
     a, b = (IteratedDiffusionMap(max_iter=2, random_state=0).fit(Z, y).embedding_ for Z in (X, X @ rotation + 3))
     np.testing.assert_allclose(
-        np.linalg.norm(a - a[0], axis=1), np.linalg.norm(b - b[0], axis=1), atol=1e-5 * np.abs(a).max()
+        np.linalg.norm(a - a[0], axis=1), np.linalg.norm(b - b[0], axis=1), rtol=0, atol=3e-13 * np.abs(a).max()
     )
 
 
@@ -743,7 +743,7 @@ def test_data_far_from_the_origin():
     a, b = (IteratedDiffusionMap(max_iter=2, random_state=0).fit(X + shift, y).embedding_ for shift in (0.0, 1e8))
     # Coordinates of X are rounded to 1e-8 there.
     np.testing.assert_allclose(
-        np.linalg.norm(a - a[0], axis=1), np.linalg.norm(b - b[0], axis=1), atol=1e-4 * np.abs(a).max()
+        np.linalg.norm(a - a[0], axis=1), np.linalg.norm(b - b[0], axis=1), rtol=0, atol=5e-7 * np.abs(a).max()
     )
 
 

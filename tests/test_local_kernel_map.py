@@ -24,13 +24,13 @@ def fitted(ellipse):
 
 def test_both_sides_have_the_eigenvalues_of_the_circle(fitted):
     exact = -(np.repeat(np.arange(1, 6), 2) ** 2.0)
-    np.testing.assert_allclose(fitted.eigenvalues_, [exact, exact], rtol=0.02)
+    np.testing.assert_allclose(fitted.eigenvalues_, [exact, exact], rtol=0.005)
 
 
 def test_eigenfunctions_are_related_by_an_orthogonal_map(fitted):
-    assert fitted.feature_map_residual_ < 0.01
+    assert fitted.feature_map_residual_ < 0.005
     gram = fitted.feature_map_.T @ fitted.feature_map_
-    np.testing.assert_allclose(gram / np.mean(np.diag(gram)), np.eye(10), atol=0.01)
+    np.testing.assert_allclose(gram / np.mean(np.diag(gram)), np.eye(10), rtol=0, atol=0.005)
 
 
 def test_new_points(fitted, rng):
@@ -53,8 +53,8 @@ def test_one_feature_and_each_row_alone():
     model = LocalKernelMap(8, n_neighbors=60).fit(x[:, np.newaxis], np.exp(x))
     found = model.predict(x[:50, np.newaxis] + 0.001)
     assert found.shape == (50,)
-    assert model.predict(x[7:8, np.newaxis] + 0.001)[0] == pytest.approx(found[7], rel=1e-12)
-    assert model.score(x[:, np.newaxis], np.exp(x)) > 0.999
+    assert model.predict(x[7:8, np.newaxis] + 0.001)[0] == pytest.approx(found[7], rel=1e-14)
+    assert model.score(x[:, np.newaxis], np.exp(x)) > 0.9997
 
 
 def test_far_points_are_told(fitted):
@@ -65,7 +65,7 @@ def test_far_points_are_told(fitted):
 @pytest.mark.parametrize("scale", [1e-60, 1.0, 1e20])
 def test_units_of_the_features_do_not_matter(rng, scale):
     X = rng.normal(size=(300, 2))
-    assert LocalKernelMap().fit(X, X * scale).score(X, X * scale) > 0.98
+    assert LocalKernelMap().fit(X, X * scale).score(X, X * scale) > 0.995
 
 
 def test_wrong_parameters(ellipse):
