@@ -52,7 +52,7 @@ def test_near_points_of_the_circle_keep_their_geodesic_distance(time):
         geodesic = n_steps * 2 * np.pi / 2000
         if geodesic < 0.4 * np.sqrt(time):
             distance = np.linalg.norm(embedding - np.roll(embedding, n_steps, axis=0), axis=1)
-            np.testing.assert_allclose(distance, geodesic, rtol=0.02)
+            np.testing.assert_allclose(distance, geodesic, rtol=0.008)
 
 
 def test_heat_spectrum_is_that_of_the_circle():
@@ -73,7 +73,7 @@ def test_iterating_the_plain_map_changes_nothing():
     a, b = first.functions[:, :10], second.functions[:, :10]
     u, _, vt = np.linalg.svd(b.T @ a)
     for before, after in zip(a.T, (b @ (u @ vt)).T, strict=True):
-        assert np.corrcoef(before, after)[0, 1] > 0.999
+        assert np.corrcoef(before, after)[0, 1] > 0.9999
 
 
 @pytest.mark.large
@@ -93,10 +93,10 @@ def test_an_ellipse_with_the_metric_of_the_circle_has_its_eigenvalues(derivative
     flow = Flow(tau=1.0, mixing="metric", change="derivative")
     neighbors = metric_neighbors(data, data, selves, pool, flow, 200, 2)
     found = coordinates(neighbors, 1e-4, 8, exact=False)
-    np.testing.assert_allclose(found.eigenvalues, [-1, -1, -4, -4, -9, -9, -16, -16], rtol=0.02)
+    np.testing.assert_allclose(found.eigenvalues, [-1, -1, -4, -4, -9, -9, -16, -16], rtol=3e-4)
     # Without it, they are those of a circle as long as the ellipse is (13.36 instead of 2 pi).
     plain = coordinates(idm.nearest_neighbors(X, 200), 1e-3, 8)
-    np.testing.assert_allclose(plain.eigenvalues[:2], -((2 * np.pi / 13.365) ** 2), rtol=0.05)
+    np.testing.assert_allclose(plain.eigenvalues[:2], -((2 * np.pi / 13.365) ** 2), rtol=0.0015)
 
 
 @pytest.mark.large

@@ -6,7 +6,6 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVR
 
-import idm
 from idm._feature_estimate import adapted_estimate, feature_scale, fit_estimate
 from idm.exceptions import UnpredictableFeatureWarning
 
@@ -155,4 +154,3 @@ def test_the_scale_makes_random_pairs_comparable(rng):
     assert feature_scale(X, np.ones((500, 1)), np.random.RandomState(0)) == 1
     rare = (np.arange(500) < 5) * 1.0  # most are equal: the median is 0
     assert 1 < feature_scale(X, rare[:, np.newaxis], np.random.RandomState(0)) < 1000
-    assert idm.IteratedDiffusionMap().feature_scale == "auto"
