@@ -145,7 +145,7 @@ def test_a_regressor_of_one_column_is_used_for_each(rng):
 def test_the_scale_makes_random_pairs_comparable(rng):
     X, y = rng.normal(size=(500, 2)), 1e-4 * rng.normal(size=(500, 1))
     scale = feature_scale(X, y, np.random.RandomState(0))
-    assert feature_scale(X, y * 1e3, np.random.RandomState(0)) == pytest.approx(scale / 1e3, rel=1e-14)
+    assert feature_scale(X, y * 1e3, np.random.RandomState(0)) == pytest.approx(scale / 1e3, rel=1e-14, abs=0)
     i, j = rng.integers(500, size=(2, 2000))
     ratio = np.median(np.abs(scale * (y[i] - y[j]))) / np.median(np.linalg.norm(X[i] - X[j], axis=1))
     assert ratio == pytest.approx(1, abs=0.1)
