@@ -14,6 +14,8 @@ from sklearn.model_selection import GridSearchCV
 
 import idm
 
+pytestmark = pytest.mark.large
+
 MODELS = {
     "diffusion": idm.DiffusionMap(20, n_neighbors=80, n_landmarks=200, random_state=0),
     "difference": idm.IteratedDiffusionMap(max_iter=2, n_landmarks=200, random_state=0),

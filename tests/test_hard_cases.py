@@ -514,6 +514,7 @@ def interrupt(monkeypatch):
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("phase", ["estimate", "neighbours", "lengths", "eigenpairs", "other rows", "transform"])
 def test_10_ctrl_c_in_every_phase(phase, interrupt):
     """Within half a second; the model is as it was, and the next fit is right."""
@@ -563,6 +564,7 @@ print(os.waitpid(child, 0)[1])
     assert run_python(script, "-W", "ignore::DeprecationWarning").strip() == "0"
 
 
+@pytest.mark.large
 def test_10_memory_that_runs_out_is_a_memory_error(run_python):
     """And the next fit, with memory, is right."""
     script = """
