@@ -280,7 +280,7 @@ def test_4_neighborhoods_of_one_value(rng, change):
     with exactly(*[DisconnectedGraphWarning] * (change == "derivative")):  # two points, beside 268
         model = clone(ITERATED).set_params(feature_change=change).fit(X, y)
     assert_sound(model, X)
-    assert model.score(X, y) > 0.98
+    assert model.score(X, y) > {"difference": 0.9999, "derivative": 0.98}[change]
 
 
 # --- 5. units, and where the data lie
@@ -481,8 +481,8 @@ def test_9_iterations_and_steps(model, annulus, changes):
     assert_sound(found, annulus[0])
     if "max_iter" in changes:
         assert found.n_iter_ == changes["max_iter"] or found.stop_reason_ == "coincident points"
-    if changes == {"tau": 0.0} and model is ITERATED:  # nothing shrinks: the radius keeps its share of the size
-        assert np.ptp(found.embedding_, axis=0).max() > 0.5 * np.ptp(annulus[0], axis=0).max()
+    if changes == {"tau": 0.0} and model is ITERATED:  # nothing shrinks
+        assert np.ptp(found.embedding_, axis=0).max() > np.ptp(annulus[0], axis=0).max()
 
 
 # --- 10. interrupts, processes, memory
