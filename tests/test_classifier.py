@@ -36,7 +36,7 @@ def test_labels_of_any_type(wine, labels):
     assert model.predict(new).dtype == labels.dtype
     assert model.score(new, labels[y_new]) > 0.94
     shares = model.predict_proba(new)
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=2e-15)
     assert (shares >= 0).all()
     np.testing.assert_array_equal(model.classes_[shares.argmax(axis=1)], model.predict(new))
 
@@ -54,7 +54,7 @@ def test_two_classes_at_random_are_not_found(rng):
     X, y = rng.normal(size=(600, 3)), rng.integers(0, 2, 600)
     with pytest.warns(UnpredictableFeatureWarning):
         model = IteratedDiffusionMapClassifier(random_state=0).fit(X, y)
-    assert model.score(X, y) < 0.6  # no row knows its own label
+    assert model.score(X, y) < 0.56  # no row knows its own label
 
 
 @pytest.mark.large

@@ -27,18 +27,18 @@ def test_circle_has_the_reference_values():
     # 2000 equally spaced points, k = 300, s = 0.01, eps = 1e-4; density 1 / (2 pi), dimension 1.
     found = coordinates(idm.nearest_neighbors(circle(2000), 300), 1e-4, 60, diffusion_time=100.0)
     np.testing.assert_allclose(found.eigenvalues[0:8:2], [-1.00005, -4.0002, -9.0004, -16.0008], atol=6e-5)
-    np.testing.assert_allclose(found.eigenvalues[1:8:2], found.eigenvalues[0:8:2], rtol=1e-7)
+    np.testing.assert_allclose(found.eigenvalues[1:8:2], found.eigenvalues[0:8:2], rtol=1e-10)
     np.testing.assert_allclose(found.density, 1 / (2 * np.pi), rtol=2e-4)
     np.testing.assert_allclose(found.dimension, 1, rtol=1e-4)
     embedding, step = found.embedding, 2 * np.pi / 2000
     for n_steps, ratio in ((1, 1.000), (10, 0.997)):
         distances = np.linalg.norm(embedding - np.roll(embedding, n_steps, axis=0), axis=1)
-        np.testing.assert_allclose(distances / (n_steps * step), ratio, atol=6e-4)
+        np.testing.assert_allclose(distances / (n_steps * step), ratio, rtol=0, atol=2e-4)
 
 
 def test_eigenfunctions_are_normalised_by_the_density(rng):
     found = coordinates(idm.nearest_neighbors(rng.normal(size=(800, 2)), 100), 0.05, 12)
-    np.testing.assert_allclose(np.mean(found.functions**2 / found.density[:, np.newaxis], axis=0), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.mean(found.functions**2 / found.density[:, np.newaxis], axis=0), 1, rtol=3e-14)
 
 
 @pytest.mark.large
@@ -52,7 +52,7 @@ def test_near_points_of_the_circle_keep_their_geodesic_distance(time):
         geodesic = n_steps * 2 * np.pi / 2000
         if geodesic < 0.4 * np.sqrt(time):
             distance = np.linalg.norm(embedding - np.roll(embedding, n_steps, axis=0), axis=1)
-            np.testing.assert_allclose(distance, geodesic, rtol=0.02)
+            np.testing.assert_allclose(distance, geodesic, rtol=0.008)
 
 
 def test_heat_spectrum_is_that_of_the_circle():
@@ -60,7 +60,7 @@ def test_heat_spectrum_is_that_of_the_circle():
     neighbors, orders = idm.nearest_neighbors(circle(2000), 300), np.repeat(np.arange(1, 21), 2)
     for time in (1e-4, 1e-3, 1e-2):
         found = coordinates(neighbors, 1e-4, 40, diffusion_time=time / 1e-4)
-        np.testing.assert_allclose(found.heat, np.exp(-(orders**2) * time), rtol=2e-3)
+        np.testing.assert_allclose(found.heat, np.exp(-(orders**2) * time), rtol=5e-4)
 
 
 @pytest.mark.large
@@ -73,7 +73,7 @@ def test_iterating_the_plain_map_changes_nothing():
     a, b = first.functions[:, :10], second.functions[:, :10]
     u, _, vt = np.linalg.svd(b.T @ a)
     for before, after in zip(a.T, (b @ (u @ vt)).T, strict=True):
-        assert np.corrcoef(before, after)[0, 1] > 0.999
+        assert np.corrcoef(before, after)[0, 1] > 0.9999
 
 
 @pytest.mark.large
@@ -92,10 +92,10 @@ def test_an_ellipse_with_the_metric_of_the_circle_has_its_eigenvalues(derivative
     flow = Flow(tau=1.0, mixing="metric", change="derivative")
     neighbors = metric_neighbors(X, DH.reshape(3000, -1), pool, flow, 200, 2)
     found = coordinates(neighbors, 1e-4, 8, exact=False)
-    np.testing.assert_allclose(found.eigenvalues, [-1, -1, -4, -4, -9, -9, -16, -16], rtol=0.02)
+    np.testing.assert_allclose(found.eigenvalues, [-1, -1, -4, -4, -9, -9, -16, -16], rtol=3e-4)
     # Without it, they are those of a circle as long as the ellipse is (13.36 instead of 2 pi).
     plain = coordinates(idm.nearest_neighbors(X, 200), 1e-3, 8)
-    np.testing.assert_allclose(plain.eigenvalues[:2], -((2 * np.pi / 13.365) ** 2), rtol=0.05)
+    np.testing.assert_allclose(plain.eigenvalues[:2], -((2 * np.pi / 13.365) ** 2), rtol=0.0015)
 
 
 @pytest.mark.large

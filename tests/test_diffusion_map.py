@@ -16,11 +16,8 @@ from idm import DiffusionMap, _core
 from idm._kernel import global_bandwidth, warn_if_cut
 from idm._warnings import Advice
 from idm.exceptions import (
-    DisconnectedGraphWarning,
-    ExtrapolationWarning,
     KernelCutWarning,
     NarrowKernelWarning,
-    OutlierWarning,
     SpectrumWarning,
     UnderflowWarning,
 )
@@ -76,7 +73,7 @@ def test_interval():
     found = DiffusionMap(5, n_neighbors=256).fit(x[:, np.newaxis])
     np.testing.assert_allclose(found.eigenvalues_, -(np.arange(1.0, 6) ** 2), rtol=0.015)
     for j, function in enumerate(found.eigenvectors_.T, start=1):
-        assert abs(np.corrcoef(function, np.cos(j * x))[0, 1]) > 0.999
+        assert abs(np.corrcoef(function, np.cos(j * x))[0, 1]) > 0.9995
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
@@ -86,7 +83,7 @@ def test_alpha_1_alone_ignores_the_density(alpha):
     t = t + 0.6 * np.sin(t)
     found = DiffusionMap(2, n_neighbors=200, epsilon=5e-4, alpha=alpha).fit(np.column_stack([np.cos(t), np.sin(t)]))
     error = np.abs(found.eigenvalues_ + 1).max()
-    assert error < 0.01 if alpha == 1 else error > 0.05
+    assert error < 0.001 if alpha == 1 else error > 0.2
 
 
 def test_agrees_with_spectral_embedding(rng):
@@ -99,7 +96,7 @@ def test_agrees_with_spectral_embedding(rng):
     affinity = scipy.sparse.csr_matrix((kernel.values, kernel.columns, kernel.row_start), shape=(800, 800)).toarray()
     theirs = SpectralEmbedding(5, affinity="precomputed", random_state=0).fit_transform(affinity)
     for a, b in zip(mine.eigenvectors_.T, theirs.T, strict=True):
-        assert abs(np.corrcoef(a, b)[0, 1]) > 0.9999
+        assert abs(np.corrcoef(a, b)[0, 1]) > 0.99999
 
 
 @pytest.fixture(scope="module")
@@ -113,15 +110,8 @@ def torus():
 def test_transform_of_the_training_points_is_the_embedding(torus, rescaling, alpha):
     fitted = DiffusionMap(40, n_neighbors=200, rescaling=rescaling, alpha=alpha).fit(torus)
     again = fitted.transform(torus)
-    np.testing.assert_allclose(again, fitted.embedding_, atol=1e-8 * np.abs(fitted.embedding_).max(), rtol=0)
+    np.testing.assert_array_equal(again, fitted.embedding_)
     assert fitted.supported(torus).all()
-
-
-@pytest.mark.parametrize("k", [9, 21, 25, 60])
-def test_transform_on_a_grid_breaks_ties_as_the_fit_did(k):
-    X = np.stack(np.meshgrid(np.arange(25.0), np.arange(25.0)), axis=-1).reshape(-1, 2)
-    fitted = DiffusionMap(12, n_neighbors=k).fit(X)
-    np.testing.assert_allclose(fitted.transform(X), fitted.embedding_, atol=1e-8 * np.abs(fitted.embedding_).max())
 
 
 def test_new_points_follow_the_eigenfunctions():
@@ -130,18 +120,11 @@ def test_new_points_follow_the_eigenfunctions():
     new = t + np.pi / 1000
     found = fitted.transform(np.column_stack([np.cos(new), np.sin(new)]))
     radius = np.linalg.norm(fitted.embedding_, axis=1).mean()
-    np.testing.assert_allclose(np.linalg.norm(found, axis=1), radius, rtol=1e-4)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), radius, rtol=2e-11)
     half_way = fitted.embedding_ + np.roll(fitted.embedding_, -1, axis=0)
     np.testing.assert_allclose(
-        found, half_way / np.linalg.norm(half_way, axis=1, keepdims=True) * radius, rtol=1e-4, atol=1e-3
+        found, half_way / np.linalg.norm(half_way, axis=1, keepdims=True) * radius, rtol=0, atol=3e-10
     )
-
-
-def test_each_row_is_transformed_alone(torus):
-    fitted = DiffusionMap(20, n_neighbors=100).fit(torus[:1500])
-    together = fitted.transform(torus[1500:])
-    for i in (0, 7, 800, 1499):
-        np.testing.assert_array_equal(fitted.transform(torus[1500 + i : 1501 + i])[0], together[i])
 
 
 def test_rows_are_extended_in_batches(torus, monkeypatch):
@@ -149,21 +132,6 @@ def test_rows_are_extended_in_batches(torus, monkeypatch):
     once = fitted.transform(torus)
     monkeypatch.setattr("idm._batches._MOST_ROWS", 700)
     np.testing.assert_array_equal(fitted.transform(torus), once)
-
-
-def test_far_points_are_told(torus):
-    fitted = DiffusionMap(5, n_neighbors=50).fit(torus)
-    rows = np.vstack([torus[:2], [[0.0, 0.0, 9.0], [1e10, 0.7e10, 0]], torus[2:3]])
-    assert fitted.supported(rows).tolist() == [True, True, False, False, True]
-    with pytest.warns(ExtrapolationWarning, match=r"2 of 5 rows .* \(the first: row 2\)"):
-        found = fitted.transform(rows)
-    assert np.isfinite(found).all()
-
-
-def test_repeats_to_the_bit_for_every_number_of_threads(torus):
-    one, two = (DiffusionMap(30, n_neighbors=150, n_jobs=n).fit(torus) for n in (1, 2))
-    np.testing.assert_array_equal(one.embedding_, two.embedding_)
-    np.testing.assert_array_equal(one.transform(torus[:50] + 0.01), two.transform(torus[:50] + 0.01))
 
 
 @pytest.mark.parametrize("form", ["pair", "graph", "graph with selves", "scikit-learn"])
@@ -178,8 +146,8 @@ def test_precomputed_neighbors(torus, form):
     }[form]
     expected = DiffusionMap(8, n_neighbors=60).fit(X)
     found = DiffusionMap(8, n_neighbors=999, precomputed_knn=given).fit(X)
-    np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-9)
-    np.testing.assert_allclose(found.transform(X), found.embedding_, atol=1e-8)
+    np.testing.assert_array_equal(found.embedding_, expected.embedding_)
+    np.testing.assert_array_equal(found.transform(X), found.embedding_)
 
 
 def test_precomputed_neighbors_that_do_not_fit(torus):
@@ -212,10 +180,10 @@ def test_diffusion_distances_and_heat_spectrum(torus):
     fitted = DiffusionMap(6, n_neighbors=80, diffusion_time=3.0).fit(torus[:800])
     distances = fitted.diffusion_distances(torus[:10], torus[10:30])
     expected = np.linalg.norm(fitted.embedding_[:10, np.newaxis] - fitted.embedding_[10:30], axis=2)
-    np.testing.assert_allclose(distances, expected, rtol=1e-6)
+    np.testing.assert_allclose(distances, expected, rtol=1e-14)
     assert fitted.diffusion_distances(torus[:10]).shape == (10, 10)
-    np.testing.assert_allclose(fitted.heat_spectrum(), np.exp(fitted.eigenvalues_ * 3 * fitted.epsilon_))
-    np.testing.assert_allclose(fitted.heat_spectrum(1.0), np.exp(fitted.eigenvalues_ * fitted.epsilon_))
+    np.testing.assert_allclose(fitted.heat_spectrum(), np.exp(fitted.eigenvalues_ * 3 * fitted.epsilon_), rtol=1e-14)
+    np.testing.assert_allclose(fitted.heat_spectrum(1.0), np.exp(fitted.eigenvalues_ * fitted.epsilon_), rtol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -254,71 +222,7 @@ def test_a_later_change_of_the_data_changes_nothing(torus):
     np.testing.assert_array_equal(fitted.transform(torus[:5]), before)
 
 
-# --- input that must not surprise anyone
-
-
-@pytest.mark.parametrize("n", [2, 3, 4, 10])
-def test_few_points(n, rng):
-    X = rng.normal(size=(n, 2))
-    fitted = DiffusionMap(5).fit(X)
-    assert fitted.embedding_.shape == (n, min(5, n - 1))
-    assert np.isfinite(fitted.embedding_).all()
-    np.testing.assert_allclose(fitted.transform(X), fitted.embedding_, atol=1e-8 * np.abs(fitted.embedding_).max())
-
-
-@pytest.mark.parametrize("n", [0, 1])
-def test_too_few_points(n):
-    with pytest.raises(ValueError, match=f"{n} sample"):
-        DiffusionMap().fit(np.zeros((n, 2)))
-
-
-def test_identical_points():
-    with pytest.raises(ValueError, match="no two points apart"):
-        DiffusionMap().fit(np.ones((30, 2)))
-
-
-def test_three_far_clusters(rng):
-    X = rng.normal(size=(300, 2)) + np.repeat([[0, 0], [1e4, 0], [0, 1e4]], 100, axis=0)
-    with pytest.warns(DisconnectedGraphWarning, match="3 connected components, of 100, 100, 100 points"):
-        fitted = DiffusionMap(5, n_neighbors=40).fit(X)
-    np.testing.assert_array_equal(fitted.eigenvalues_[:2], 0)
-    assert np.abs(fitted.embedding_).max() < 1e6
-    # Two coordinates, three values: the clusters.
-    assert len(np.unique(fitted.eigenvectors_[:, :2].round(8), axis=0)) == 3
-
-
-def test_an_outlier(rng):
-    X = rng.normal(size=(300, 2))
-    X[11] = 1e9
-    with pytest.warns(OutlierWarning, match="row 11"), pytest.warns(DisconnectedGraphWarning):
-        DiffusionMap(3, n_neighbors=50).fit(X)
-    with pytest.warns(DisconnectedGraphWarning, match="2 connected components, of 299, 1 points"):
-        fitted = DiffusionMap(3, n_neighbors=50, epsilon=0.1).fit(X)
-    assert np.isfinite(fitted.embedding_).all()
-
-
-@pytest.mark.filterwarnings("ignore::idm.exceptions.DisconnectedGraphWarning")
-def test_copies(rng):
-    X = np.vstack([np.repeat(rng.normal(size=(3, 2)), 60, axis=0), rng.normal(size=(120, 2))])
-    fitted = DiffusionMap(6, n_neighbors=100).fit(X)
-    assert np.isfinite(fitted.embedding_).all()
-    np.testing.assert_allclose(fitted.transform(X), fitted.embedding_, atol=1e-8 * np.abs(fitted.embedding_).max())
-    np.testing.assert_array_equal(fitted.embedding_[:60], fitted.embedding_[[0] * 60])
-    fitted = DiffusionMap(6, n_neighbors=20).fit(X)  # fewer than there are copies
-    assert np.isfinite(fitted.embedding_).all()
-
-
-@pytest.mark.parametrize("factor", [1e-100, 1e-8, 1e8, 1e100])
-def test_the_map_scales_as_the_data_do(torus, factor):
-    plain, scaled = (DiffusionMap(6, n_neighbors=100).fit(torus[:1000] * f) for f in (1.0, factor))
-    np.testing.assert_allclose(scaled.embedding_ / factor, plain.embedding_, rtol=1e-6, atol=1e-6)
-    assert scaled.epsilon_ == pytest.approx(plain.epsilon_ * factor**2)
-
-
-@pytest.mark.parametrize("factor", [1e-200, 1e200])
-def test_scales_beyond_float_are_refused(torus, factor):
-    with pytest.raises(ValueError, match="rescale"):
-        DiffusionMap(6, n_neighbors=100).fit(torus[:300] * factor)
+# --- what cannot be right is told
 
 
 def test_rotated_and_permuted_data_have_the_same_map(torus, rng):
@@ -327,36 +231,9 @@ def test_rotated_and_permuted_data_have_the_same_map(torus, rng):
     order = rng.permutation(1000)
     plain = DiffusionMap(6, n_neighbors=100).fit(X)
     moved = DiffusionMap(6, n_neighbors=100).fit((X @ rotation + 5.0)[order])
-    np.testing.assert_allclose(moved.eigenvalues_, plain.eigenvalues_, rtol=1e-8)
+    np.testing.assert_allclose(moved.eigenvalues_, plain.eigenvalues_, rtol=2e-13)
     distances = [np.linalg.norm(e - e[0], axis=1) for e in (plain.embedding_[order], moved.embedding_)]
-    np.testing.assert_allclose(*distances, atol=1e-6)
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble, np.int64])
-def test_other_types(torus, dtype):
-    X = np.round(torus[:300] * 100).astype(dtype)
-    found = DiffusionMap(3, n_neighbors=50).fit(X)
-    expected = DiffusionMap(3, n_neighbors=50).fit(X.astype(np.float64))
-    np.testing.assert_array_equal(found.embedding_, expected.embedding_)
-    np.testing.assert_array_equal(
-        found.transform(np.asfortranarray(X[::-1])), expected.transform(X.astype(float)[::-1])
-    )
-
-
-def test_a_query_that_is_not_finite_or_too_narrow(torus):
-    fitted = DiffusionMap(3, n_neighbors=50).fit(torus[:300])
-    with pytest.raises(ValueError, match="NaN"):
-        fitted.transform([[np.nan, 0, 0]])
-    with pytest.raises(ValueError, match="2 features, but DiffusionMap is expecting 3"):
-        fitted.transform([[0.0, 0.0]])
-    with pytest.raises(ValueError, match="overflow"):
-        fitted.transform([[1e200, 0.0, 0.0]])
-
-
-def test_masked_values_are_refused(torus):
-    X = np.ma.masked_array(torus[:300], mask=torus[:300] > 2)
-    with pytest.raises(ValueError, match="X has masked values"):
-        DiffusionMap(3).fit(X)
+    np.testing.assert_allclose(*distances, rtol=0, atol=5e-9)
 
 
 def test_no_time_has_a_formula_of_zeros(torus):

@@ -48,12 +48,12 @@ def test_a_diffusion_map_of_landmarks_is_that_of_all_rows():
     part = idm.DiffusionMap(4, n_neighbors=200, n_landmarks=2000, random_state=0).fit(X)
     assert len(part.landmarks_) == 2000
     assert part.embedding_.shape == (6000, 4)
-    np.testing.assert_allclose(part.eigenvalues_, whole.eigenvalues_, rtol=0.1)
-    np.testing.assert_allclose(part.transform(X), part.embedding_, atol=1e-8)
+    np.testing.assert_allclose(part.eigenvalues_, whole.eigenvalues_, rtol=0.07)
+    np.testing.assert_array_equal(part.transform(X), part.embedding_)
     # The same functions, up to a turn of the pairs.
     a, b = (e - e.mean(axis=0) for e in (whole.embedding_, part.embedding_))
     _, residual, *_ = np.linalg.lstsq(a, b, rcond=None)
-    assert residual.sum() < 0.02 * np.sum(b**2)
+    assert residual.sum() < 0.0015 * np.sum(b**2)
 
 
 def test_precomputed_neighbors_go_with_all_rows_only(rng):

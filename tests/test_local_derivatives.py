@@ -24,7 +24,7 @@ def test_agrees_with_the_twin(rng, method, gamma, n, m, k, features):
     found = idm.local_derivatives(X, Y, neighbors=neighbors, method=method, regularization=gamma)
     expected = reference.local_derivatives(X, Y, *neighbors, bandwidth, method, gamma)
     assert found.shape == (n, features, m)
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max())
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-12 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("method", ["affine", "regression"])
@@ -36,14 +36,14 @@ def test_without_regularization_a_rank_deficient_neighborhood_gets_the_solution_
     bandwidth = np.full(120, 0.5)
     found = idm.local_derivatives(X, Y, neighbors=neighbors, method=method, regularization=0, bandwidth=0.5)
     expected = reference.local_derivatives(X, Y, *neighbors, bandwidth, method, 0)
-    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("m", [2, 9, 40])
 def test_an_affine_map_is_recovered_exactly(rng, m):
     X, A = rng.normal(size=(200, m)), rng.normal(size=(3, m))
     found = idm.local_derivatives(X, X @ A.T + 5, n_neighbors=150, regularization=0)
-    np.testing.assert_allclose(found, np.broadcast_to(A, found.shape), atol=1e-9)
+    np.testing.assert_allclose(found, np.broadcast_to(A, found.shape), rtol=0, atol=5e-14)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_the_ridge_shrinks_tangent_derivatives_by_its_share(torus):
     )
     along = [np.einsum("tic,ic->ti", tangents, DH[:, 0]) for DH in (plain, ridge)]
     ratio = (along[0] * along[1]).sum(axis=1) / (along[0] ** 2).sum(axis=1)
-    np.testing.assert_allclose(ratio, 1 / 1.05, rtol=0.005)
+    np.testing.assert_allclose(ratio, 1 / 1.05, rtol=0.002)
 
 
 @pytest.mark.large
@@ -125,7 +125,7 @@ def test_errors_fall_linearly_with_the_bandwidth(method):
             for eps in (0.016, 0.012, 0.008)
         ]
     )
-    np.testing.assert_allclose(errors[:-1] / errors[1:], [[4 / 3] * 2, [3 / 2] * 2], rtol=0.03)
+    np.testing.assert_allclose(errors[:-1] / errors[1:], [[4 / 3] * 2, [3 / 2] * 2], rtol=0.006)
 
 
 def test_at_the_points_themselves_queries_get_the_same_derivatives(rng):
@@ -167,7 +167,7 @@ def test_scaling_data_and_features(rng, method, gamma, c, b):
     X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
     one = idm.local_derivatives(X, y, n_neighbors=40, method=method, regularization=gamma)
     other = idm.local_derivatives(c * X, b * y, n_neighbors=40, method=method, regularization=gamma)
-    np.testing.assert_allclose(other, b / c * one, rtol=1e-8)
+    np.testing.assert_allclose(other, b / c * one, rtol=1e-9)
 
 
 def test_a_derivative_beyond_float64_is_an_error(rng):
@@ -190,8 +190,9 @@ def test_permuting_and_rotating(rng):
     X, y = rng.normal(size=(200, 3)), rng.normal(size=(200, 2))
     rotation, order = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.permutation(200)
     one = idm.local_derivatives(X, y, n_neighbors=40)
-    np.testing.assert_allclose(idm.local_derivatives(X[order], y[order], n_neighbors=40), one[order], rtol=1e-10)
-    np.testing.assert_allclose(idm.local_derivatives(X @ rotation, y, n_neighbors=40), one @ rotation, atol=1e-10)
+    np.testing.assert_array_equal(idm.local_derivatives(X[order], y[order], n_neighbors=40), one[order])
+    turned = idm.local_derivatives(X @ rotation, y, n_neighbors=40)
+    np.testing.assert_allclose(turned, one @ rotation, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("gamma", [0, 0.05])

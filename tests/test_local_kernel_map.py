@@ -25,13 +25,13 @@ def fitted(ellipse):
 
 def test_both_sides_have_the_eigenvalues_of_the_circle(fitted):
     exact = -(np.repeat(np.arange(1, 6), 2) ** 2.0)
-    np.testing.assert_allclose(fitted.eigenvalues_, [exact, exact], rtol=0.02)
+    np.testing.assert_allclose(fitted.eigenvalues_, [exact, exact], rtol=0.005)
 
 
 def test_eigenfunctions_are_related_by_an_orthogonal_map(fitted):
-    assert fitted.feature_map_residual_ < 0.01
+    assert fitted.feature_map_residual_ < 0.005
     gram = fitted.feature_map_.T @ fitted.feature_map_
-    np.testing.assert_allclose(gram / np.mean(np.diag(gram)), np.eye(10), atol=0.01)
+    np.testing.assert_allclose(gram / np.mean(np.diag(gram)), np.eye(10), rtol=0, atol=0.005)
 
 
 def test_new_points(fitted, rng):
@@ -95,7 +95,7 @@ def test_a_nonlinear_map_of_a_surface():
     y = X * (1 + 0.2 * X[:, 2:])  # bends the torus
     model = LocalKernelMap(30).fit(X[:2500], y[:2500])
     np.testing.assert_allclose(model.eigenvalues_[0, :8], model.eigenvalues_[1, :8], rtol=0.15)
-    assert model.score(X[2500:], y[2500:]) > 0.97
+    assert model.score(X[2500:], y[2500:]) > 0.99
 
 
 def test_one_feature_and_each_row_alone():
@@ -105,7 +105,7 @@ def test_one_feature_and_each_row_alone():
     assert found.shape == (50,)
     for i in (0, 7, 49):
         assert model.predict(x[i : i + 1, np.newaxis] + 0.001)[0] == found[i]
-    assert model.score(x[:, np.newaxis], np.exp(x)) > 0.999
+    assert model.score(x[:, np.newaxis], np.exp(x)) > 0.9997
 
 
 def test_each_row_is_predicted_alone(fitted, rng):
@@ -143,7 +143,7 @@ def test_far_points_are_told(fitted):
 @pytest.mark.parametrize("scale", [1e-60, 1.0, 1e20])
 def test_units_of_the_features_do_not_matter(rng, scale):
     X = rng.normal(size=(300, 2))
-    assert LocalKernelMap().fit(X, X * scale).score(X, X * scale) > 0.98
+    assert LocalKernelMap().fit(X, X * scale).score(X, X * scale) > 0.995
 
 
 @pytest.mark.parametrize("values", [1, 2, 5])

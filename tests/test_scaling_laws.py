@@ -30,7 +30,7 @@ def test_the_torus_of_the_paper(torus, base_row):
     assert laws.d1[best] == pytest.approx(2.0055, abs=1e-4)
     assert laws.d2[best] == pytest.approx(2.0091, abs=1e-4)
     assert laws.d_ave[best] == pytest.approx((2.0055 + 2.0091) / 2, abs=1e-4)
-    np.testing.assert_allclose(laws.exponents[best], [0.500, 0.499, 1.003], atol=1e-3)
+    np.testing.assert_allclose(laws.exponents[best], [0.500, 0.499, 1.003], atol=5e-4)
     largest = laws.d1.argmax()
     assert GRID[largest] == pytest.approx(0.660, abs=1e-3)
     assert laws.d1[largest] == pytest.approx(2.320, abs=1e-3)
@@ -51,11 +51,11 @@ def test_agrees_with_the_twin(rng, n, m):
     for i, eps in enumerate(bandwidths):
         sigma, alpha, D, d1, d2, M = reference.laws_at(X - X[3], eps)
         rank = min(n - 1, m)
-        np.testing.assert_allclose(laws.singular_values[i, :rank], sigma[:rank], rtol=1e-10)
+        np.testing.assert_allclose(laws.singular_values[i, :rank], sigma[:rank], rtol=2e-12)
         np.testing.assert_allclose(laws.exponents[i, :rank], alpha[:rank], rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose([laws.weight[i], laws.d1[i], laws.d2[i]], [D, d1, d2], rtol=1e-10)
+        np.testing.assert_allclose([laws.weight[i], laws.d1[i], laws.d2[i]], [D, d1, d2], rtol=5e-13)
         if m <= n:  # otherwise the twin divides by eigenvalues that are 0
-            np.testing.assert_allclose(laws.disagreement[i], M, rtol=1e-9)
+            np.testing.assert_allclose(laws.disagreement[i], M, rtol=2e-11)
 
 
 def test_more_coordinates_than_points_give_the_laws_of_the_space_they_span(rng):
@@ -67,9 +67,9 @@ def test_more_coordinates_than_points_give_the_laws_of_the_space_they_span(rng):
     laws = idm.scaling_laws(X, 3, bandwidths)
     for i, eps in enumerate(bandwidths):
         sigma, alpha, _, _, d2, M = reference.laws_at(X @ span.T, eps)
-        np.testing.assert_allclose(laws.singular_values[i, :39], sigma, rtol=1e-9)
-        np.testing.assert_allclose(laws.exponents[i, :39], alpha, rtol=1e-8)
-        np.testing.assert_allclose([laws.d2[i], laws.disagreement[i]], [d2, M], rtol=1e-9)
+        np.testing.assert_allclose(laws.singular_values[i, :39], sigma, rtol=2e-12)
+        np.testing.assert_allclose(laws.exponents[i, :39], alpha, rtol=3e-10)
+        np.testing.assert_allclose([laws.d2[i], laws.disagreement[i]], [d2, M], rtol=2e-13)
 
 
 def test_a_cluster_beside_far_points_keeps_its_laws(rng):
@@ -79,8 +79,8 @@ def test_a_cluster_beside_far_points_keeps_its_laws(rng):
     for scale in (1e-40, 1e-80, 1e-100):
         X = np.concatenate([cluster * scale, [[1.0, 0, 0, 0], [0, 1.3, 0, 0]]])
         laws = idm.scaling_laws(X, 0, np.array([0.02, 0.05, 0.1]) * scale**2)
-        np.testing.assert_allclose(laws.disagreement, alone.disagreement, rtol=1e-6)
-        assert laws.best == pytest.approx(alone.best * scale**2)
+        np.testing.assert_allclose(laws.disagreement, alone.disagreement, rtol=5e-13)
+        assert laws.best == pytest.approx(alone.best * scale**2, rel=1e-14, abs=0)
 
 
 def test_exponents_and_slopes_are_the_derivatives_they_claim_to_be(rng):
@@ -89,11 +89,11 @@ def test_exponents_and_slopes_are_the_derivatives_they_claim_to_be(rng):
     laws = idm.scaling_laws(X, 0, eps)
     up, down = (idm.scaling_laws(X, 0, eps * np.exp(s)) for s in (h, -h))
     slope = (np.log(up.singular_values) - np.log(down.singular_values)) / (2 * h)
-    np.testing.assert_allclose(laws.exponents, slope, rtol=1e-6)
-    np.testing.assert_allclose(laws.d1, (np.log(up.weight) - np.log(down.weight)) / h, rtol=1e-6)
+    np.testing.assert_allclose(laws.exponents, slope, rtol=2e-8)
+    np.testing.assert_allclose(laws.d1, (np.log(up.weight) - np.log(down.weight)) / h, rtol=5e-9)
     slopes = [abs(np.log(getattr(up, d)) - np.log(getattr(down, d))) / (2 * h) for d in ("d1", "d2")]
     M = abs(laws.d1 - laws.d2) / laws.d_ave + sum(slopes)
-    np.testing.assert_allclose(laws.disagreement, M, rtol=1e-4)
+    np.testing.assert_allclose(laws.disagreement, M, rtol=5e-8)
 
 
 @pytest.mark.large
@@ -102,12 +102,12 @@ def test_tangent_singular_values_scale_as_the_root_and_normal_ones_linearly():
     X = datasets.make_torus(160_000, sampling="grid").X
     eps = np.array([0.02, 0.01, 0.005, 0.0025])
     laws = idm.scaling_laws(X, 0, eps)
-    np.testing.assert_allclose(laws.exponents[:, :2], 0.5, atol=0.02)
-    np.testing.assert_allclose(laws.exponents[:, 2], 1.0, atol=0.02)
+    np.testing.assert_allclose(laws.exponents[:, :2], 0.5, atol=0.01)
+    np.testing.assert_allclose(laws.exponents[:, 2], 1.0, atol=0.015)
     error = np.abs(laws.singular_values[:, :2] ** 2 / eps[:, None] - 1).max(axis=1)
-    np.testing.assert_allclose(error[:-1] / error[1:], 2, rtol=0.1)  # halves with eps
+    np.testing.assert_allclose(error[:-1] / error[1:], 2, rtol=0.015)  # halves with eps
     normal = laws.singular_values[:, 2] ** 2 / eps**2
-    np.testing.assert_allclose(normal[:-1] / normal[1:], 1, rtol=0.05)
+    np.testing.assert_allclose(normal[:-1] / normal[1:], 1, rtol=0.015)
 
 
 def test_vanishing_singular_values_have_the_exponent_of_normal_directions(rng):

@@ -21,17 +21,19 @@ def test_they_are_the_singular_vectors_of_the_weighted_differences(rng, n, m, k)
         A = np.sqrt(w / w.sum())[:, None] * (X[neighbors.indices[i]] - X[i])
         _, sigma, V = np.linalg.svd(A, full_matrices=False)
         rank = min(m, k - 1)
-        np.testing.assert_allclose(found.singular_values[i, :rank], sigma[:rank], rtol=1e-10)
+        np.testing.assert_allclose(found.singular_values[i, :rank], sigma[:rank], rtol=5e-13)
         overlap = np.abs((V[:rank] * found.vectors[i].T[:rank]).sum(axis=1))
-        np.testing.assert_allclose(overlap, 1, rtol=1e-8)
-        np.testing.assert_allclose(found.vectors[i].T[:rank] @ found.vectors[i][:, :rank], np.eye(rank), atol=1e-8)
+        np.testing.assert_allclose(overlap, 1, rtol=5e-13)
+        np.testing.assert_allclose(
+            found.vectors[i].T[:rank] @ found.vectors[i][:, :rank], np.eye(rank), rtol=0, atol=5e-13
+        )
 
 
 def test_the_tangent_planes_of_a_sphere_are_orthogonal_to_its_radius():
     X = datasets.make_sphere(5000, random_state=0).X
     found = idm.tangent_spaces(X, n_neighbors=200)
     normal = found.vectors[:, :, 2]
-    assert np.median(np.abs((normal * X).sum(axis=1))) > 0.9995  # within 2 degrees
+    assert np.median(np.abs((normal * X).sum(axis=1))) > 0.9997  # within 2 degrees
     assert np.median(found.dimension) == pytest.approx(2, abs=0.1)
     tangent = found.singular_values[:, :2]
     assert np.median(tangent[:, 1]) > 5 * np.median(found.singular_values[:, 2])
