@@ -110,6 +110,46 @@ def test_ctrl_c_stops_a_search_and_the_next_one_is_right(rng, method, interrupt_
     assert idm.nearest_neighbors(X[:100], 2).indices[7, 0] == 7
 
 
+def long_step(rng, name):
+    """A step that takes many seconds for one point."""
+    n, m = (1500, 1200) if name in ("local_geometry", "tangent_spaces") else (3000, 2500)
+    X, Y = rng.normal(size=(n, m)), rng.normal(size=(n, 2))
+    if n == 1500:
+        near, eps = idm.nearest_neighbors(X, m), np.full((n, 1), 2.0 * m)
+        if name == "local_geometry":
+            return lambda: _core.local_geometry(X, *near, "svd", 50, 2)
+        return lambda: _core.tangent_spaces(X, *near, eps, m, 2)
+    base, eps = X[:1], np.full((1, 1), 2.0 * m)
+    near = idm.nearest_neighbors(X, n, queries=base)
+    if name == "scaling_laws":
+        return lambda: _core.scaling_laws(X, base, *near, eps, 2)
+    if name == "local_estimates":
+        return lambda: _core.local_estimates(X, Y, base, *near, np.ones((1, 9)), np.ones((1, 9)), 2)
+    ridge = float(name.removeprefix("local_derivatives "))
+    return lambda: _core.local_derivatives(X, Y, base, Y[:1], *near, eps, "affine", ridge, 2)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("seconds", [0.3, 1.5])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "local_geometry",
+        "tangent_spaces",
+        "scaling_laws",
+        "local_estimates",
+        "local_derivatives 0",
+        "local_derivatives 0.1",
+    ],
+)
+def test_ctrl_c_stops_the_work_at_one_point(rng, name, seconds, interrupt_after):
+    step = long_step(rng, name)
+    sent = interrupt_after(seconds)
+    with pytest.raises(KeyboardInterrupt):
+        step()
+    assert time.monotonic() - sent[0] < 0.5
+
+
 def test_the_gil_is_released():
     ticks = []
     done = threading.Event()

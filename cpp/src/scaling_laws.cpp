@@ -25,14 +25,13 @@ void scaling_laws(ConstMatrixView points, ConstMatrixView base, ConstIndexMatrix
         [&](Index begin, Index end, Workspace& w, Region& region) {
             for (Index i = begin; i < end; ++i) {
                 const Moments moments = w.weights.at(bandwidths.data()[i]);
-                w.neighborhood.decompose(w.weights);
-                const Agreement a = w.neighborhood.agreement(w.weights, moments, q);
+                w.neighborhood.decompose(w.weights, region);
+                const Agreement a = w.neighborhood.agreement(w.weights, moments, q, region);
                 for (Index l = 0; l < q; ++l) {
                     singular_values(i, l) = w.neighborhood.singular_value(l);
                     exponents(i, l) = w.neighborhood.exponent(l);
                 }
                 laws.row(i) << moments.d1(), a.d2, a.d_ave, a.disagreement, moments.weight;
-                region.checkpoint();
             }
         });
 }

@@ -55,6 +55,12 @@ class Region {
         if (execution_.interrupted()) throw Interrupted{};
     }
 
+    // The same after each turn of a loop inside a step, unless the turn was so short that a look at the clock would
+    // slow it down.
+    void checkpoint_after(Index operations) {
+        if (operations >= 65536) checkpoint();
+    }
+
     // Runs work(), keeping the first exception of all threads for rethrow().
     template <class Work>
     void guard(Work&& work) noexcept {
