@@ -27,7 +27,8 @@ def test_as_many_threads_as_asked_for_take_part(threads):
 
 
 @needs_openmp
-def test_n_jobs_none_follows_threadpoolctl_at_the_time_of_the_call():
+def test_n_jobs_none_follows_threadpoolctl_at_the_time_of_the_call(monkeypatch):
+    monkeypatch.setattr("idm._threads._n_processors", lambda: 8)
     with threadpool_limits(3, user_api="openmp"):
         assert n_threads(None) == 3
         with threadpool_limits(1, user_api="openmp"):
@@ -46,8 +47,38 @@ sums = [idm.nearest_neighbors(X, 20, n_jobs=n_jobs).distances.sum() for n_jobs i
 print(n_threads(None), *sums)
 """
     used, default, single = run_python(script, OMP_NUM_THREADS=str(threads)).split()
-    assert int(used) == threads
+    assert int(used) == min(threads, len(os.sched_getaffinity(0)))
     assert default == single
+
+
+def test_no_more_threads_than_the_processors_of_the_affinity_mask(run_python):
+    script = """
+import os
+from idm._threads import n_threads
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+print(n_threads(1024), n_threads(None), n_threads(-1))
+"""
+    assert run_python(script, OMP_NUM_THREADS="64").split() == ["1", "1", "1"]
+
+
+@needs_openmp
+def test_where_the_system_refuses_threads_one_does_the_work(run_python):
+    # Address space for the process as it is and 64 MB more: not for the stacks, of 8 MB or more, of 63 threads.
+    script = """
+import resource
+import numpy as np, idm
+from idm import _core
+X = np.random.default_rng(0).normal(size=(3000, 3))
+expected = _core.NeighborIndex(X).nearest(None, 20, 1, "tree")
+used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**26, resource.RLIM_INFINITY))
+refused = _core.parallel_probe(n=64, seconds=0, fail_at=-1, n_threads=64)
+found = _core.NeighborIndex(X).nearest(None, 20, 64, "tree")
+print(refused, all((a == b).all() for a, b in zip(found, expected)))
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(_core.parallel_probe(n=28, seconds=0.02, fail_at=-1, n_threads=7))
+"""
+    assert run_python(script).split() == ["1", "True", "7"]
 
 
 def test_negative_n_jobs_counts_back_from_the_processors():
