@@ -37,7 +37,10 @@ Index LeastSquares::factorise(double* columns, Index n, Index stride, double* rh
                               double noise, Region& region) {
     const double tolerance = std::numeric_limits<double>::epsilon() * static_cast<double>(std::max(n, m_));
     std::iota(order_.begin(), order_.end(), Index{0});
-    for (Index c = 0; c < m_; ++c) exact_[c] = norms_[c] = dot(columns + c * stride, columns + c * stride, n);
+    for (Index c = 0; c < m_; ++c) {
+        exact_[c] = norms_[c] = dot(columns + c * stride, columns + c * stride, n);
+        if (c % 64 == 0) region.checkpoint_after(64 * n);
+    }
     for (Index s = 0; s < std::min(n, m_); ++s) {
         const auto pivot =
             std::max_element(order_.begin() + s, order_.end(), [&](Index a, Index b) { return norms_[a] < norms_[b]; });
@@ -51,13 +54,14 @@ Index LeastSquares::factorise(double* columns, Index n, Index stride, double* rh
             const Index c = order_[j];
             double* x = columns + c * stride + s;
             reflect(v, rest, x);
+            if (j % 64 == 0) region.checkpoint_after(64 * rest);
             norms_[c] -= x[0] * x[0];
             if (norms_[c] < 1e-8 * exact_[c]) {  // too many digits lost by subtracting
                 norms_[c] = exact_[c] = dot(x + 1, x + 1, rest - 1);
             }
         }
         for (Index r = 0; r < n_rhs; ++r) reflect(v, rest, rhs + r * rhs_stride + s);
-        region.checkpoint_after((m_ + n_rhs) * rest);
+        region.checkpoint_after(n_rhs * rest);
     }
     return std::min(n, m_);
 }

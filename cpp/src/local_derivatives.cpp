@@ -39,7 +39,7 @@ class Regression {
         weights_.at(epsilon);
         n_weighted_ = weights_.count();
         roots_.head(n_weighted_) = (weights_.w().head(n_weighted_) / weights_.sum()).sqrt();
-        find_means(points, values, base, base_value, indices);
+        find_means(points, values, base, base_value, indices, region);
         // In units of the largest weighted distance and feature difference, so that products stay in range.
         const double farthest = distances[n_weighted_ - 1], unit = farthest > 0 ? farthest : 1;
         roots_.head(n_weighted_) /= unit;
@@ -49,9 +49,9 @@ class Regression {
         if (by_coordinates) {
             gather_coordinates(
                 points, indices, n_weighted_, base, means_.data(), [&](Index j) { return roots_[j]; },
-                differences_.data(), n_weighted_);
+                differences_.data(), n_weighted_, region);
         } else {
-            gather_points(points, base, indices);
+            gather_points(points, base, indices, region);
         }
         if (method_ == Derivative::correlation) {
             for (Index f = 0; f < n_; ++f) {
@@ -101,7 +101,7 @@ class Regression {
     // The origins of both differences: the base point, or the weighted means, as offsets from the base point
     // and from the first value.
     void find_means(ConstMatrixView points, ConstMatrixView values, const double* base, const double* base_value,
-                    const Index* indices) {
+                    const Index* indices, Region& region) {
         means_.setZero();
         if (method_ != Derivative::affine) {
             for (Index f = 0; f < n_; ++f) value_means_[f] = base_value[f];
@@ -109,6 +109,7 @@ class Regression {
         }
         value_means_.setZero();
         for (Index j = 0; j < n_weighted_; ++j) {
+            if (j % 64 == 0) region.checkpoint_after(64 * m_);
             const double weight = roots_[j] * roots_[j];
             const double* x = points.row(indices[j]).data();
             for (Index c = 0; c < m_; ++c) means_[c] += weight * (x[c] - base[c]);
@@ -130,8 +131,9 @@ class Regression {
     }
 
     // Weighted differences as n_weighted rows of m numbers.
-    void gather_points(ConstMatrixView points, const double* base, const Index* indices) {
+    void gather_points(ConstMatrixView points, const double* base, const Index* indices, Region& region) {
         for (Index j = 0; j < n_weighted_; ++j) {
+            if (j % 64 == 0) region.checkpoint_after(64 * m_);
             const double* x = points.row(indices[j]).data();
             double* out = differences_.data() + j * m_;
             for (Index c = 0; c < m_; ++c) out[c] = roots_[j] * (x[c] - base[c] - means_[c]);

@@ -46,6 +46,7 @@ class Estimates {
         const double inverse = 1 / unit_;
         if (dual_) {
             for (Index j = 0; j < k_; ++j) {
+                if (j % 64 == 0) region.checkpoint_after(64 * m_);
                 const double* x = points.row(indices[j]).data();
                 for (Index c = 0; c < m_; ++c) differences_(j, c) = inverse * (x[c] - base[c]);
             }
@@ -55,7 +56,8 @@ class Estimates {
             }
         } else {
             gather_coordinates(
-                points, indices, k_, base, zeros_.data(), [&](Index) { return inverse; }, differences_.data(), k_);
+                points, indices, k_, base, zeros_.data(), [&](Index) { return inverse; }, differences_.data(), k_,
+                region);
         }
         // Relative to the first, whose digits the differences must not lose.
         first_ = values.row(indices[0]).data();
@@ -91,6 +93,7 @@ class Estimates {
                 double* out = rows_.row(c).data();
                 for (Index j = 0; j < count_; ++j) out[j] = roots_[j] * (x[j] - mean);
                 right_[c] = mean;
+                if (c % 64 == 0) region.checkpoint_after(64 * count_);
             }
             gram_lower(rows_.data(), m_, count_, k_, system_.data(), system_.cols(), region);
             size_ = m_;

@@ -95,7 +95,8 @@ Index local_geometry(ConstMatrixView points, ConstIndexMatrixView indices, Const
                     continue;
                 }
                 if (tuning == Tuning::svd)
-                    w.neighborhood.start(points, points.row(i).data(), indices.row(i).data(), distances(i, k - 1));
+                    w.neighborhood.start(points, points.row(i).data(), indices.row(i).data(), distances(i, k - 1),
+                                         region);
                 const Tuned t = tuning == Tuning::svd ? tune_svd(w, k, region) : tune_d1(w.sweep);
                 const double log_density =
                     std::log(t.weight / static_cast<double>(n)) - t.dimension / 2 * std::log(two_pi * t.bandwidth);

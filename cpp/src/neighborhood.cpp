@@ -39,7 +39,8 @@ Neighborhood::Neighborhood(Index k, Index m)
       weighted_(k),
       image_(std::max(m, q_)) {}
 
-void Neighborhood::start(ConstMatrixView points, const double* base, const Index* indices, double unit) {
+void Neighborhood::start(ConstMatrixView points, const double* base, const Index* indices, double unit,
+                         Region& region) {
     points_ = points.data();
     base_ = base;
     unit_ = unit > 0 ? unit : 1;
@@ -47,7 +48,7 @@ void Neighborhood::start(ConstMatrixView points, const double* base, const Index
     indices_ = indices;
     n_rows_ = n_gram_ = 0;
     gather_coordinates(
-        points, indices, k_, base, zeros_.data(), [&](Index) { return inverse; }, coordinates_.data(), k_);
+        points, indices, k_, base, zeros_.data(), [&](Index) { return inverse; }, coordinates_.data(), k_, region);
     if (!small_) return;
     for (Index a = 0, row = 0; a < m_; ++a) {
         for (Index b = 0; b <= a; ++b, ++row) {
@@ -73,6 +74,7 @@ void Neighborhood::find_moments(const Weights& weights) {
 void Neighborhood::extend_gram(Index n, Region& region) {
     if (n <= n_gram_) return;
     for (; n_rows_ < n; ++n_rows_) {
+        if (n_rows_ % 64 == 0) region.checkpoint_after(64 * m_);
         const double* x = points_ + indices_[n_rows_] * m_;
         for (Index c = 0; c < m_; ++c) rows_(n_rows_, c) = (x[c] - base_[c]) / unit_;
     }
@@ -106,6 +108,7 @@ void Neighborhood::decompose(const Weights& weights, Region& region) {
             const double* x = coordinates_.row(c).data();
             double* out = scaled_.row(c).data();
             for (Index j = 0; j < n_; ++j) out[j] = x[j] * root_weights_[j];
+            if (c % 64 == 0) region.checkpoint_after(64 * n_);
         }
         gram_lower(scaled_.data(), m_, n_, k_, system_.data(), q_, region);
     }

@@ -30,7 +30,7 @@ class Neighborhood {
 
     // Takes the differences of the neighbours from the base point, in units of a typical distance, so that products of
     // them neither overflow nor vanish.
-    void start(ConstMatrixView points, const double* base, const Index* indices, double unit);
+    void start(ConstMatrixView points, const double* base, const Index* indices, double unit, Region& region);
 
     // Singular values and vectors with the weights at a bandwidth, which stay the caller's and must stay as they are
     // until the results below are read.
