@@ -62,6 +62,7 @@ print(n_threads(1024), n_threads(None), n_threads(-1))
 
 
 @needs_openmp
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer takes terabytes of addresses")
 def test_where_the_system_refuses_threads_one_does_the_work(run_python):
     # Address space for the process as it is and 64 MB more: not for the stacks, of 8 MB or more, of 63 threads.
     script = """
