@@ -228,6 +228,16 @@ def test_points_that_are_not_finite_are_refused():
             _core.NeighborIndex(np.ones((5, 2))).nearest(X, 2, 1)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_lengths_that_are_not_finite_are_refused(value):
+    function, arguments, _ = calls()["metric_neighbors"]
+    for argument in ("distances", "values", "base_values"):
+        wrong = arguments[argument].copy()
+        wrong[...] = value
+        with pytest.raises(ValueError, match=r"must be finite|overflow"):
+            function(**{**arguments, argument: wrong})
+
+
 def test_a_matrix_that_is_not_square_has_no_components():
     matrix = _core.SparseMatrix(np.array([0, 1]), np.array([2], np.int32), np.ones(1), 3)
     with pytest.raises(ValueError, match="square"):

@@ -1,6 +1,7 @@
 """Step 1: exact nearest neighbours, whichever way they are searched."""
 
 import pickle
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -86,6 +87,47 @@ def test_self_comes_first_among_more_duplicates_than_neighbors(rng, method):
     np.testing.assert_array_equal(indices[:, 0], np.arange(180))
     np.testing.assert_array_equal(distances, 0.0)
     np.testing.assert_array_equal(indices, reference.nearest_neighbors(X, 10)[0])
+
+
+REPEATED = {
+    "half zero": lambda rng, X: np.where(rng.random((len(X), 1)) < 0.5, 0.0, X),
+    "nine in ten zero": lambda rng, X: np.where(rng.random((len(X), 1)) < 0.9, 0.0, X),
+    "all equal": lambda rng, X: np.ones_like(X),
+    "two values": lambda rng, X: X[rng.integers(0, 2, len(X))],
+    "ten values": lambda rng, X: X[rng.integers(0, 10, len(X))],
+    "signed zeros": lambda rng, X: np.where(rng.random(X.shape) < 0.5, 0.0, -0.0),
+    "grid": lambda rng, X: rng.integers(0, 2, X.shape).astype(float),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", REPEATED)
+def test_repeated_rows_are_found_by_index_and_self_comes_first(rng, method, name):
+    X = REPEATED[name](rng, rng.normal(size=(600, 3)))
+    order = np.arange(len(X))
+    for queries in (None, np.vstack([X[::7], X[::20] + 0.25])):
+        Z = X if queries is None else queries
+        distances = np.sqrt(((Z[:, None, :] - X) ** 2).sum(2))
+        if queries is None:
+            distances[order, order] = -1  # goes first
+        for k in (1, 2, 9, 40, 599, 600):
+            indices = np.array([np.lexsort((order, row))[:k] for row in distances])
+            found = search(X, k, queries, method)
+            np.testing.assert_array_equal(found[0], indices)
+            expected = np.maximum(np.take_along_axis(distances, indices, 1), 0)
+            np.testing.assert_allclose(found[1], expected, rtol=1e-14)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", ["half zero", "all equal", "ten values"])
+def test_repeated_rows_take_little_longer_than_distinct_ones(rng, name):
+    distinct = rng.normal(size=(30_000, 3))
+    seconds = []
+    for X in (distinct, REPEATED[name](rng, distinct)):
+        start = time.process_time()
+        search(X, 50, n_threads=1)
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 5 * seconds[0]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -27,7 +27,8 @@ def test_as_many_threads_as_asked_for_take_part(threads):
 
 
 @needs_openmp
-def test_n_jobs_none_follows_threadpoolctl_at_the_time_of_the_call():
+def test_n_jobs_none_follows_threadpoolctl_at_the_time_of_the_call(monkeypatch):
+    monkeypatch.setattr("idm._threads._n_processors", lambda: 8)
     with threadpool_limits(3, user_api="openmp"):
         assert n_threads(None) == 3
         with threadpool_limits(1, user_api="openmp"):
@@ -46,8 +47,39 @@ sums = [idm.nearest_neighbors(X, 20, n_jobs=n_jobs).distances.sum() for n_jobs i
 print(n_threads(None), *sums)
 """
     used, default, single = run_python(script, OMP_NUM_THREADS=str(threads)).split()
-    assert int(used) == threads
+    assert int(used) == min(threads, len(os.sched_getaffinity(0)))
     assert default == single
+
+
+def test_no_more_threads_than_the_processors_of_the_affinity_mask(run_python):
+    script = """
+import os
+from idm._threads import n_threads
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+print(n_threads(1024), n_threads(None), n_threads(-1))
+"""
+    assert run_python(script, OMP_NUM_THREADS="64").split() == ["1", "1", "1"]
+
+
+@needs_openmp
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer takes terabytes of addresses")
+def test_where_the_system_refuses_threads_one_does_the_work(run_python):
+    # Address space for the process as it is and 64 MB more: not for the stacks, of 8 MB or more, of 63 threads.
+    script = """
+import resource
+import numpy as np, idm
+from idm import _core
+X = np.random.default_rng(0).normal(size=(3000, 3))
+expected = _core.NeighborIndex(X).nearest(None, 20, 1, "tree")
+used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**26, resource.RLIM_INFINITY))
+refused = _core.parallel_probe(n=64, seconds=0, fail_at=-1, n_threads=64)
+found = _core.NeighborIndex(X).nearest(None, 20, 64, "tree")
+print(refused, all((a == b).all() for a, b in zip(found, expected)))
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(_core.parallel_probe(n=28, seconds=0.02, fail_at=-1, n_threads=7))
+"""
+    assert run_python(script).split() == ["1", "True", "7"]
 
 
 def test_negative_n_jobs_counts_back_from_the_processors():
@@ -108,6 +140,46 @@ def test_ctrl_c_stops_a_search_and_the_next_one_is_right(rng, method, interrupt_
         _core.NeighborIndex(X).nearest(None, 800, 2, method)
     assert time.monotonic() - sent[0] < 0.5
     assert idm.nearest_neighbors(X[:100], 2).indices[7, 0] == 7
+
+
+def long_step(rng, name):
+    """A step that takes many seconds for one point."""
+    n, m = (1500, 1200) if name in ("local_geometry", "tangent_spaces") else (3000, 2500)
+    X, Y = rng.normal(size=(n, m)), rng.normal(size=(n, 2))
+    if n == 1500:
+        near, eps = idm.nearest_neighbors(X, m), np.full((n, 1), 2.0 * m)
+        if name == "local_geometry":
+            return lambda: _core.local_geometry(X, *near, "svd", 50, 2)
+        return lambda: _core.tangent_spaces(X, *near, eps, m, 2)
+    base, eps = X[:1], np.full((1, 1), 2.0 * m)
+    near = idm.nearest_neighbors(X, n, queries=base)
+    if name == "scaling_laws":
+        return lambda: _core.scaling_laws(X, base, *near, eps, 2)
+    if name == "local_estimates":
+        return lambda: _core.local_estimates(X, Y, base, *near, np.ones((1, 9)), np.ones((1, 9)), 2)
+    ridge = float(name.removeprefix("local_derivatives "))
+    return lambda: _core.local_derivatives(X, Y, base, Y[:1], *near, eps, "affine", ridge, 2)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("seconds", [0.3, 1.5])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "local_geometry",
+        "tangent_spaces",
+        "scaling_laws",
+        "local_estimates",
+        "local_derivatives 0",
+        "local_derivatives 0.1",
+    ],
+)
+def test_ctrl_c_stops_the_work_at_one_point(rng, name, seconds, interrupt_after):
+    step = long_step(rng, name)
+    sent = interrupt_after(seconds)
+    with pytest.raises(KeyboardInterrupt):
+        step()
+    assert time.monotonic() - sent[0] < 0.5
 
 
 def test_the_gil_is_released():

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "idm/eigen.hpp"
+#include "idm/parallel.hpp"
 
 namespace idm {
 
@@ -9,7 +10,7 @@ namespace idm {
 // `out` are `stride` apart. Transposed in registers, a square block at a time.
 template <class Scale>
 void gather_coordinates(ConstMatrixView points, const Index* indices, Index n, const double* base, const double* shift,
-                        Scale&& scale, double* out, Index stride) {
+                        Scale&& scale, double* out, Index stride, Region& region) {
     using namespace Eigen::internal;
     using Packet = packet_traits<double>::type;
     constexpr Index lanes = packet_traits<double>::size;
@@ -19,6 +20,7 @@ void gather_coordinates(ConstMatrixView points, const Index* indices, Index n, c
     };
     Index j = 0;
     for (; j + lanes <= n; j += lanes) {
+        if (j % 64 == 0) region.checkpoint_after(64 * m);
         Index c = 0;
         for (; c + lanes <= m; c += lanes) {
             PacketBlock<Packet, lanes> block;

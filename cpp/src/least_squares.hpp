@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "idm/eigen.hpp"
+#include "idm/parallel.hpp"
 
 namespace idm {
 
@@ -17,10 +18,11 @@ class LeastSquares {
     // right-hand sides (n_rhs rows of n numbers). Solutions are n_rhs rows of m numbers. Columns whose remainder has a
     // norm of at most `noise` count as dependent on the others.
     void solve(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride, double noise,
-               double* solutions);
+               double* solutions, Region& region);
 
   private:
-    Index factorise(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride, double noise);
+    Index factorise(double* columns, Index n, Index stride, double* rhs, Index n_rhs, Index rhs_stride, double noise,
+                    Region& region);
 
     Index m_;
     std::vector<Index> order_;  // the pivots

@@ -33,12 +33,13 @@ class Regression {
           least_squares_(gamma == 0 ? k : 0, gamma == 0 ? m : 0) {}
 
     void solve(ConstMatrixView points, ConstMatrixView values, const double* base, const double* base_value,
-               const Index* indices, const double* distances, double epsilon, double* derivative, double* fitted) {
+               const Index* indices, const double* distances, double epsilon, double* derivative, double* fitted,
+               Region& region) {
         weights_.start(distances);
         weights_.at(epsilon);
         n_weighted_ = weights_.count();
         roots_.head(n_weighted_) = (weights_.w().head(n_weighted_) / weights_.sum()).sqrt();
-        find_means(points, values, base, base_value, indices);
+        find_means(points, values, base, base_value, indices, region);
         // In units of the largest weighted distance and feature difference, so that products stay in range.
         const double farthest = distances[n_weighted_ - 1], unit = farthest > 0 ? farthest : 1;
         roots_.head(n_weighted_) /= unit;
@@ -48,26 +49,30 @@ class Regression {
         if (by_coordinates) {
             gather_coordinates(
                 points, indices, n_weighted_, base, means_.data(), [&](Index j) { return roots_[j]; },
-                differences_.data(), n_weighted_);
+                differences_.data(), n_weighted_, region);
         } else {
-            gather_points(points, base, indices);
+            gather_points(points, base, indices, region);
         }
         if (method_ == Derivative::correlation) {
-            for (Index f = 0; f < n_; ++f) products(f, derivative, 1 / relative_epsilon);
+            for (Index f = 0; f < n_; ++f) {
+                products(f, derivative, 1 / relative_epsilon);
+                region.checkpoint_after(m_ * n_weighted_);
+            }
         } else if (gamma_ == 0) {
             // Coordinates are rounded, and a direction in which they vary by no more than that is none.
             const double rounding = std::numeric_limits<double>::epsilon() * largest_coordinate(base) / unit;
             least_squares_.solve(differences_.data(), n_weighted_, n_weighted_, features_.data(), n_, features_.cols(),
-                                 16 * rounding, derivative);
+                                 16 * rounding, derivative, region);
         } else if (by_coordinates) {
-            factorise(m_, n_weighted_, gamma_ * relative_epsilon);
+            factorise(m_, n_weighted_, gamma_ * relative_epsilon, region);
             for (Index f = 0; f < n_; ++f) {
                 products(f, derivative, 1);
                 cholesky_solve(system_.data(), m_, system_.cols(), derivative + f * m_);
+                region.checkpoint_after(m_ * n_weighted_);
             }
         } else {
             // The smaller system: (G + gamma eps I) z = dy over the points, DH = sum_j z_j dx_j^T.
-            factorise(n_weighted_, m_, gamma_ * relative_epsilon);
+            factorise(n_weighted_, m_, gamma_ * relative_epsilon, region);
             for (Index f = 0; f < n_; ++f) {
                 double *z = &features_(f, 0), *out = derivative + f * m_;
                 cholesky_solve(system_.data(), n_weighted_, system_.cols(), z);
@@ -76,6 +81,7 @@ class Regression {
                     const double* row = differences_.data() + j * m_;
                     for (Index c = 0; c < m_; ++c) out[c] += z[j] * row[c];
                 }
+                region.checkpoint_after(m_ * n_weighted_);
             }
         }
         for (Index f = 0; f < n_; ++f) {
@@ -95,7 +101,7 @@ class Regression {
     // The origins of both differences: the base point, or the weighted means, as offsets from the base point
     // and from the first value.
     void find_means(ConstMatrixView points, ConstMatrixView values, const double* base, const double* base_value,
-                    const Index* indices) {
+                    const Index* indices, Region& region) {
         means_.setZero();
         if (method_ != Derivative::affine) {
             for (Index f = 0; f < n_; ++f) value_means_[f] = base_value[f];
@@ -103,6 +109,7 @@ class Regression {
         }
         value_means_.setZero();
         for (Index j = 0; j < n_weighted_; ++j) {
+            if (j % 64 == 0) region.checkpoint_after(64 * m_);
             const double weight = roots_[j] * roots_[j];
             const double* x = points.row(indices[j]).data();
             for (Index c = 0; c < m_; ++c) means_[c] += weight * (x[c] - base[c]);
@@ -124,8 +131,9 @@ class Regression {
     }
 
     // Weighted differences as n_weighted rows of m numbers.
-    void gather_points(ConstMatrixView points, const double* base, const Index* indices) {
+    void gather_points(ConstMatrixView points, const double* base, const Index* indices, Region& region) {
         for (Index j = 0; j < n_weighted_; ++j) {
+            if (j % 64 == 0) region.checkpoint_after(64 * m_);
             const double* x = points.row(indices[j]).data();
             double* out = differences_.data() + j * m_;
             for (Index c = 0; c < m_; ++c) out[c] = roots_[j] * (x[c] - base[c] - means_[c]);
@@ -142,13 +150,13 @@ class Regression {
 
     // Cholesky factor of rows rows^T + ridge I. A ridge that rounding would hide is raised to 1e-12 of the largest
     // entry.
-    void factorise(Index size, Index length, double ridge) {
-        gram_lower(differences_.data(), size, length, length, system_.data(), system_.cols());
+    void factorise(Index size, Index length, double ridge, Region& region) {
+        gram_lower(differences_.data(), size, length, length, system_.data(), system_.cols(), region);
         double largest = 0;
         for (Index i = 0; i < size; ++i) largest = std::max(largest, system_(i, i));
         ridge = std::max(ridge, largest > 0 ? 1e-12 * largest : 1.0);
         for (Index i = 0; i < size; ++i) system_(i, i) += ridge;
-        if (!cholesky(system_.data(), size, system_.cols())) {
+        if (!cholesky(system_.data(), size, system_.cols(), region)) {
             throw std::runtime_error("local_derivatives: the normal equations are not positive definite");
         }
     }
@@ -177,7 +185,7 @@ void local_derivatives(ConstMatrixView points, ConstMatrixView values, ConstMatr
                 const double* base_value = base_values.size() > 0 ? base_values.row(i).data() : nullptr;
                 regression.solve(points, values, bases.row(i).data(), base_value, indices.row(i).data(),
                                  distances.row(i).data(), bandwidths(i, 0), derivatives.row(i).data(),
-                                 fitted.row(i).data());
+                                 fitted.row(i).data(), region);
                 region.checkpoint();
             }
         });

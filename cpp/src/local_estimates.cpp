@@ -37,7 +37,7 @@ class Estimates {
           scaled_(k) {}
 
     void start(ConstMatrixView points, ConstMatrixView values, const double* base, const Index* indices,
-               const double* distances) {
+               const double* distances, Region& region) {
         unit_ = distances[k_ - 1] > 1e-290 ? distances[k_ - 1] : 1;  // whose inverse is finite
         for (Index j = 0; j < k_; ++j) scaled_[j] = distances[j] / unit_;
         weights_.start(scaled_.data());
@@ -46,16 +46,18 @@ class Estimates {
         const double inverse = 1 / unit_;
         if (dual_) {
             for (Index j = 0; j < k_; ++j) {
+                if (j % 64 == 0) region.checkpoint_after(64 * m_);
                 const double* x = points.row(indices[j]).data();
                 for (Index c = 0; c < m_; ++c) differences_(j, c) = inverse * (x[c] - base[c]);
             }
-            gram_lower(differences_.data(), k_, m_, m_, gram_.data(), k_);
+            gram_lower(differences_.data(), k_, m_, m_, gram_.data(), k_, region);
             for (Index i = 0; i < k_; ++i) {
                 for (Index j = 0; j < i; ++j) gram_(j, i) = gram_(i, j);
             }
         } else {
             gather_coordinates(
-                points, indices, k_, base, zeros_.data(), [&](Index) { return inverse; }, differences_.data(), k_);
+                points, indices, k_, base, zeros_.data(), [&](Index) { return inverse; }, differences_.data(), k_,
+                region);
         }
         // Relative to the first, whose digits the differences must not lose.
         first_ = values.row(indices[0]).data();
@@ -65,7 +67,7 @@ class Estimates {
     }
 
     // The weights at eps = factor times the median squared distance, and the matrix of the regression with them.
-    void weigh(double factor) {
+    void weigh(double factor, Region& region) {
         epsilon_ = factor * typical_;
         weights_.at(epsilon_);
         count_ = weights_.count();
@@ -91,21 +93,22 @@ class Estimates {
                 double* out = rows_.row(c).data();
                 for (Index j = 0; j < count_; ++j) out[j] = roots_[j] * (x[j] - mean);
                 right_[c] = mean;
+                if (c % 64 == 0) region.checkpoint_after(64 * count_);
             }
-            gram_lower(rows_.data(), m_, count_, k_, system_.data(), system_.cols());
+            gram_lower(rows_.data(), m_, count_, k_, system_.data(), system_.cols(), region);
             size_ = m_;
         }
         largest_ = 0;
         for (Index i = 0; i < size_; ++i) largest_ = std::max(largest_, system_(i, i));
     }
 
-    void estimate(double gamma, double* fitted) {
+    void estimate(double gamma, double* fitted, Region& region) {
         const double ridge = std::max(gamma * epsilon_, largest_ > 0 ? 1e-12 * largest_ : 1.0);
         for (Index i = 0; i < size_; ++i) {
             std::copy_n(system_.row(i).data(), i + 1, factor_.row(i).data());
             factor_(i, i) += ridge;
         }
-        if (!cholesky(factor_.data(), size_, factor_.cols())) {
+        if (!cholesky(factor_.data(), size_, factor_.cols(), region)) {
             throw std::runtime_error("local_estimates: the normal equations are not positive definite");
         }
         std::copy_n(right_.data(), size_, solution_.data());
@@ -149,11 +152,13 @@ void local_estimates(ConstMatrixView points, ConstMatrixView values, ConstMatrix
         indices.rows(), 8, execution, [&] { return Estimates(indices.cols(), points.cols(), n); },
         [&](Index begin, Index end, Estimates& estimates, Region& region) {
             for (Index i = begin; i < end; ++i) {
-                estimates.start(points, values, bases.row(i).data(), indices.row(i).data(), distances.row(i).data());
+                estimates.start(points, values, bases.row(i).data(), indices.row(i).data(), distances.row(i).data(),
+                                region);
                 double* out = fitted.row(i).data();
                 for (Index f = 0; f < factors.size(); ++f) {
-                    estimates.weigh(factors.data()[f]);
-                    for (Index g = 0; g < gammas.size(); ++g, out += n) estimates.estimate(gammas.data()[g], out);
+                    estimates.weigh(factors.data()[f], region);
+                    for (Index g = 0; g < gammas.size(); ++g, out += n)
+                        estimates.estimate(gammas.data()[g], out, region);
                     region.checkpoint();
                 }
             }

@@ -41,7 +41,7 @@ Tuned tune_d1(BandwidthSweep& sweep) {
 
 // argmin M over the sweep. M is at least |dlog d1 / dlog eps|, which the screening knows: bandwidths are
 // tried by increasing bound until no bound is below the best M, so that few of them need singular values.
-Tuned tune_svd(Workspace& w, Index k) {
+Tuned tune_svd(Workspace& w, Index k, Region& region) {
     const double required = std::min(tuned_weight, static_cast<double>(k) / 2);
     w.candidates.clear();
     if (w.sweep.can_screen()) {
@@ -63,8 +63,9 @@ Tuned tune_svd(Workspace& w, Index k) {
         const double bandwidth = w.sweep.bandwidth(candidate.l);
         const Moments moments = w.sweep.weights().at(bandwidth);
         if (moments.weight < required) continue;
-        w.neighborhood.decompose(w.sweep.weights());
-        const Agreement a = w.neighborhood.agreement(w.sweep.weights(), moments, w.neighborhood.n_exponents(moments));
+        w.neighborhood.decompose(w.sweep.weights(), region);
+        const Agreement a =
+            w.neighborhood.agreement(w.sweep.weights(), moments, w.neighborhood.n_exponents(moments), region);
         if (a.disagreement < least || (a.disagreement == least && candidate.l < best)) {
             least = a.disagreement;
             best = candidate.l;
@@ -94,8 +95,9 @@ Index local_geometry(ConstMatrixView points, ConstIndexMatrixView indices, Const
                     continue;
                 }
                 if (tuning == Tuning::svd)
-                    w.neighborhood.start(points, points.row(i).data(), indices.row(i).data(), distances(i, k - 1));
-                const Tuned t = tuning == Tuning::svd ? tune_svd(w, k) : tune_d1(w.sweep);
+                    w.neighborhood.start(points, points.row(i).data(), indices.row(i).data(), distances(i, k - 1),
+                                         region);
+                const Tuned t = tuning == Tuning::svd ? tune_svd(w, k, region) : tune_d1(w.sweep);
                 const double log_density =
                     std::log(t.weight / static_cast<double>(n)) - t.dimension / 2 * std::log(two_pi * t.bandwidth);
                 geometry.row(i) << t.bandwidth, t.dimension, log_density;

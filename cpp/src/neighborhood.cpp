@@ -39,7 +39,8 @@ Neighborhood::Neighborhood(Index k, Index m)
       weighted_(k),
       image_(std::max(m, q_)) {}
 
-void Neighborhood::start(ConstMatrixView points, const double* base, const Index* indices, double unit) {
+void Neighborhood::start(ConstMatrixView points, const double* base, const Index* indices, double unit,
+                         Region& region) {
     points_ = points.data();
     base_ = base;
     unit_ = unit > 0 ? unit : 1;
@@ -47,7 +48,7 @@ void Neighborhood::start(ConstMatrixView points, const double* base, const Index
     indices_ = indices;
     n_rows_ = n_gram_ = 0;
     gather_coordinates(
-        points, indices, k_, base, zeros_.data(), [&](Index) { return inverse; }, coordinates_.data(), k_);
+        points, indices, k_, base, zeros_.data(), [&](Index) { return inverse; }, coordinates_.data(), k_, region);
     if (!small_) return;
     for (Index a = 0, row = 0; a < m_; ++a) {
         for (Index b = 0; b <= a; ++b, ++row) {
@@ -70,20 +71,21 @@ void Neighborhood::find_moments(const Weights& weights) {
 }
 
 // Makes the inner products of the first n differences available.
-void Neighborhood::extend_gram(Index n) {
+void Neighborhood::extend_gram(Index n, Region& region) {
     if (n <= n_gram_) return;
     for (; n_rows_ < n; ++n_rows_) {
+        if (n_rows_ % 64 == 0) region.checkpoint_after(64 * m_);
         const double* x = points_ + indices_[n_rows_] * m_;
         for (Index c = 0; c < m_; ++c) rows_(n_rows_, c) = (x[c] - base_[c]) / unit_;
     }
-    gram_lower(rows_.data(), n, m_, m_, gram_.data(), q_);
+    gram_lower(rows_.data(), n, m_, m_, gram_.data(), q_, region);
     for (Index i = 0; i < n; ++i) {
         for (Index j = 0; j < i; ++j) gram_(j, i) = gram_(i, j);
     }
     n_gram_ = n;
 }
 
-void Neighborhood::decompose(const Weights& weights) {
+void Neighborhood::decompose(const Weights& weights, Region& region) {
     n_ = weights.count();
     dual_ = m_ > n_ && !small_;
     size_ = dual_ ? n_ : m_;
@@ -92,12 +94,12 @@ void Neighborhood::decompose(const Weights& weights) {
         for (Index a = 0, row = 0; a < m_; ++a) {
             for (Index b = 0; b <= a; ++b, ++row) system_(a, b) = moments_(row, 0);
         }
-        symmetric_eigen(system_.data(), m_, q_, values_.data(), vectors_.data(), q_, scratch_.data());
+        symmetric_eigen(system_.data(), m_, q_, values_.data(), vectors_.data(), q_, scratch_.data(), region);
         return;
     }
     root_weights_.head(n_) = (weights.w().head(n_) / weights.sum()).sqrt();
     if (dual_) {
-        extend_gram(n_);
+        extend_gram(n_, region);
         for (Index i = 0; i < n_; ++i) {
             for (Index j = 0; j <= i; ++j) system_(i, j) = gram_(i, j) * root_weights_[i] * root_weights_[j];
         }
@@ -106,10 +108,12 @@ void Neighborhood::decompose(const Weights& weights) {
             const double* x = coordinates_.row(c).data();
             double* out = scaled_.row(c).data();
             for (Index j = 0; j < n_; ++j) out[j] = x[j] * root_weights_[j];
+            if (c % 64 == 0) region.checkpoint_after(64 * n_);
         }
-        gram_lower(scaled_.data(), m_, n_, k_, system_.data(), q_);
+        gram_lower(scaled_.data(), m_, n_, k_, system_.data(), q_, region);
     }
-    symmetric_eigen(system_.data(), size_, q_, values_.data(), vectors_.data(), q_, scratch_.data());
+    symmetric_eigen(system_.data(), size_, q_, values_.data(), vectors_.data(), q_, scratch_.data(), region);
+    region.checkpoint_after(size_ * size_ * n_);
     if (!dual_) return;
     for (Index l = 0; l < size_; ++l) {
         const double factor = vanishes(l) ? 0 : 1 / std::sqrt(values_[l]);
@@ -174,7 +178,7 @@ Neighborhood::Projected Neighborhood::project(Index l, const Weights& weights) {
     return {first, dot(weighted, projection, n_)};
 }
 
-Agreement Neighborhood::agreement(const Weights& weights, const Moments& moments, Index n_exponents) {
+Agreement Neighborhood::agreement(const Weights& weights, const Moments& moments, Index n_exponents, Region& region) {
     const double mean = moments.mean, mean_square = moments.mean_square, d1 = moments.d1();
     const double d1_change = d1 * moments.d1_slope();
     const Index whole = std::min(m_, static_cast<Index>(d1));
@@ -191,6 +195,7 @@ Agreement Neighborhood::agreement(const Weights& weights, const Moments& moments
             continue;
         }
         const auto [first, second] = project(l, weights);
+        region.checkpoint_after(size_ * n_);
         const double value = values_[l];
         const double change = first - mean * value;  // v^T C' v
         exponents_[l] = change / (2 * value);

@@ -8,6 +8,7 @@
 
 #include "blocked_distances.hpp"
 #include "kd_tree.hpp"
+#include "repeats.hpp"
 #include "selection.hpp"
 
 namespace idm {
@@ -113,7 +114,7 @@ class TreeSearch {
         const double* query = queries_.row(i).data();
         if (w.last != nullptr) {
             const double step = distance(query, w.last, m);
-            if (step < w.last_radius) return w.last_radius + step;
+            if (step <= w.last_radius) return w.last_radius + step;
         }
         const Index first = std::clamp<Index>(start_[i] - k / 2, 0, points_.rows() - k);
         double radius = 0;
@@ -165,6 +166,65 @@ double break_even_share(Index m) {
     return (0.6 + 0.04 * columns) / (1.0 + 0.35 * columns);
 }
 
+void search_points(const KdTree& index, ConstMatrixView points, ConstMatrixView queries, bool self,
+                   IndexMatrixView indices, MatrixView distances, const Execution& execution, NeighborMethod method) {
+    const Index k = indices.cols();
+    if (method != NeighborMethod::blocked) {
+        Region region(execution);
+        const TreeSearch tree(index, points, queries, self, region);
+        const double enough = break_even_share(points.cols());
+        if (method == NeighborMethod::tree || tree.scanned_share(k, enough, region) < enough) {
+            search_tree(tree, queries.rows(), k, indices, distances, execution);
+            return;
+        }
+    }
+    search_blocks(points, queries, self, indices, distances, execution);
+}
+
+// The rows of `points` that are listed.
+Matrix chosen_rows(ConstMatrixView points, const std::vector<std::int32_t>& rows) {
+    Matrix chosen(static_cast<Index>(rows.size()), points.cols());
+    for (Index r = 0; r < chosen.rows(); ++r) chosen.row(r) = points.row(rows[r]);
+    return chosen;
+}
+
+// The first k of equal points are searched, and of equal queries one is answered.
+void search_repeated(const Repeats& repeats, ConstMatrixView points, ConstMatrixView queries, bool self,
+                     IndexMatrixView indices, MatrixView distances, const Execution& execution, NeighborMethod method) {
+    const Index n = points.rows(), k = indices.cols();
+    std::vector<std::int32_t> kept, distinct;
+    for (Index i = 0; i < n; ++i) {
+        if (repeats.rank[i] < k) kept.push_back(static_cast<std::int32_t>(i));
+        if (self && repeats.rank[i] == 0) distinct.push_back(static_cast<std::int32_t>(i));
+    }
+    const Matrix kept_points = chosen_rows(points, kept), distinct_points = chosen_rows(points, distinct);
+    Region region(execution);
+    const KdTree tree({kept_points.data(), kept_points.rows(), kept_points.cols()}, region);
+    const ConstMatrixView asked =
+        self ? ConstMatrixView(distinct_points.data(), distinct_points.rows(), distinct_points.cols()) : queries;
+    const Index n_asked = asked.rows();
+    search_points(tree, {kept_points.data(), kept_points.rows(), kept_points.cols()}, asked, false,
+                  {indices.data(), n_asked, k}, {distances.data(), n_asked, k}, execution, method);
+    for (Index i = 0; i < n_asked; ++i) {
+        for (Index j = 0; j < k; ++j) indices(i, j) = kept[indices(i, j)];
+        region.checkpoint();
+    }
+    // From the last to the first, since the answer of row i stands in a row up to i. The point itself goes to the
+    // front: whatever comes before it is at distance 0 as well.
+    for (Index i = n - 1; self && i >= 0; --i) {
+        const Index answer = repeats.group[i];
+        if (answer != i) {
+            indices.row(i) = indices.row(answer);
+            distances.row(i) = distances.row(answer);
+        }
+        Index* row = &indices(i, 0);
+        Index* last = std::find(row, row + k - 1, i);
+        std::copy_backward(row, last, last + 1);
+        row[0] = i;
+        region.checkpoint();
+    }
+}
+
 }  // namespace
 
 NeighborIndex::NeighborIndex(ConstMatrixView points, const Execution& execution) : points_(points) {
@@ -173,6 +233,8 @@ NeighborIndex::NeighborIndex(ConstMatrixView points, const Execution& execution)
     }
     Region region(execution);
     tree_ = std::make_unique<const KdTree>(points, region);
+    auto repeats = std::make_unique<const Repeats>(points, region);
+    if (repeats->most > 8) repeats_ = std::move(repeats);
 }
 
 NeighborIndex::~NeighborIndex() = default;
@@ -184,16 +246,12 @@ void NeighborIndex::search(ConstMatrixView queries, bool self, IndexMatrixView i
         throw std::invalid_argument("nearest: k must be between 1 and the number of points");
     }
     if (queries.rows() == 0) return;
-    if (method != NeighborMethod::blocked) {
-        Region region(execution);
-        const TreeSearch tree(*tree_, points_, queries, self, region);
-        const double enough = break_even_share(points_.cols());
-        if (method == NeighborMethod::tree || tree.scanned_share(k, enough, region) < enough) {
-            search_tree(tree, queries.rows(), k, indices, distances, execution);
-            return;
-        }
+    // Worth another tree if the queries could meet more repeated points than there are points.
+    if (repeats_ && (self || repeats_->most > k) && queries.rows() * repeats_->most > points_.rows()) {
+        search_repeated(*repeats_, points_, queries, self, indices, distances, execution, method);
+    } else {
+        search_points(*tree_, points_, queries, self, indices, distances, execution, method);
     }
-    search_blocks(points_, queries, self, indices, distances, execution);
 }
 
 void NeighborIndex::nearest(IndexMatrixView indices, MatrixView distances, const Execution& execution,

@@ -51,18 +51,22 @@ class Histogram {
     template <class Value>  // float or double
     void count(const Value* values, Index n) {
         constexpr Index lanes = 16;  // independent ones, so that the loop vectorises
-        Value lows[lanes], highs[lanes];
+        Value lows[lanes], highs[lanes], zeros[lanes] = {};
         std::fill(lows, lows + lanes, values[0]);
         std::fill(highs, highs + lanes, values[0]);
         const auto update = [&](Index l, Value value) {
             lows[l] = value < lows[l] ? value : lows[l];
             highs[l] = value > highs[l] ? value : highs[l];
+            zeros[l] += value - value;  // NaN if it is not finite
         };
         Index i = 0;
         for (; i + lanes <= n; i += lanes) {
             for (Index l = 0; l < lanes; ++l) update(l, values[i + l]);
         }
         for (; i < n; ++i) update(0, values[i]);
+        if (!std::all_of(zeros, zeros + lanes, [](Value zero) { return zero == 0; })) {
+            throw std::invalid_argument("distances must be finite: scale the data such that their squares are");
+        }
         const Value low = *std::min_element(lows, lows + lanes), high = *std::max_element(highs, highs + lanes);
         low_ = static_cast<double>(low);
         const double width = static_cast<double>(high) - low_;

@@ -83,7 +83,7 @@ void gram_rows(const double* rows, Index i, Index length, Index stride, double* 
 
 // Householder tridiagonalisation. On return: diagonal d, off-diagonal e (e[i] between i and i + 1), and the
 // product of the reflections, transposed, as the rows of z.
-void tridiagonalise(double* a, Index n, Index stride, double* d, double* e, double* z, Index z_stride) {
+void tridiagonalise(double* a, Index n, Index stride, double* d, double* e, double* z, Index z_stride, Region& region) {
     for (Index i = 0; i < n; ++i) {
         for (Index j = 0; j < i; ++j) a[j * stride + i] = a[i * stride + j];
     }
@@ -112,6 +112,7 @@ void tridiagonalise(double* a, Index n, Index stride, double* d, double* e, doub
             const double vr = v[r], pr = p[r];
             for (Index c = 0; c < rest; ++c) row[c] -= vr * p[c] + pr * v[c];
         }
+        region.checkpoint_after(rest * rest);
     }
     if (n > 1) e[n - 2] = a[(n - 2) * stride + n - 1];
     for (Index i = 0; i < n; ++i) {
@@ -128,11 +129,12 @@ void tridiagonalise(double* a, Index n, Index stride, double* d, double* e, doub
             const double s = dot(row, v, rest);
             for (Index c = 0; c < rest; ++c) row[c] -= s * v[c];
         }
+        region.checkpoint_after(rest * rest);
     }
 }
 
 // Implicit QL with Wilkinson's shift on a tridiagonal matrix; rotations act on pairs of rows of z.
-void diagonalise(double* d, double* e, Index n, double* z, Index z_stride) {
+void diagonalise(double* d, double* e, Index n, double* z, Index z_stride, Region& region) {
     const double precision = std::numeric_limits<double>::epsilon();
     e[n - 1] = 0;
     for (Index l = 0; l < n; ++l) {
@@ -140,6 +142,7 @@ void diagonalise(double* d, double* e, Index n, double* z, Index z_stride) {
             Index m = l;
             while (m + 1 < n && std::abs(e[m]) > precision * (std::abs(d[m]) + std::abs(d[m + 1]))) ++m;
             if (m == l) break;
+            region.checkpoint_after((m - l) * n);
             double g = (d[l + 1] - d[l]) / (2 * e[l]);
             double r = std::sqrt(g * g + 1);
             g = d[m] - d[l] + e[l] / (g + std::copysign(r, g));
@@ -192,13 +195,17 @@ void dots_with_three(const double* a, Index n, const double* b, Index length, In
     }
 }
 
-void gram_lower(const double* rows, Index n, Index length, Index stride, double* gram, Index gram_stride) {
+void gram_lower(const double* rows, Index n, Index length, Index stride, double* gram, Index gram_stride,
+                Region& region) {
     Index i = 0;
-    for (; i + 4 <= n; i += 4) gram_rows<4>(rows, i, length, stride, gram, gram_stride);
+    for (; i + 4 <= n; i += 4) {
+        gram_rows<4>(rows, i, length, stride, gram, gram_stride);
+        region.checkpoint_after(4 * i * length);
+    }
     for (; i < n; ++i) gram_rows<1>(rows, i, length, stride, gram, gram_stride);
 }
 
-bool cholesky(double* matrix, Index n, Index stride) {
+bool cholesky(double* matrix, Index n, Index stride, Region& region) {
     // L(i, j) = (A(i, j) - sum_c L(i, c) L(j, c)) / L(j, j), in blocks of rows by blocks of columns.
     constexpr Index n_rows = 4, n_columns = 3;
     for (Index i = 0; i < n; i += n_rows) {
@@ -233,6 +240,7 @@ bool cholesky(double* matrix, Index n, Index stride) {
             if (!(pivot > 0)) return false;
             row[i + r] = std::sqrt(pivot);
         }
+        region.checkpoint_after(rows * i * i);
     }
     return true;
 }
@@ -247,7 +255,7 @@ void cholesky_solve(const double* factor, Index n, Index stride, double* z) {
 }
 
 void symmetric_eigen(double* matrix, Index n, Index stride, double* values, double* vectors, Index vector_stride,
-                     double* scratch) {
+                     double* scratch, Region& region) {
     // In units of the largest entry, so that squares neither overflow nor vanish.
     double unit = 0;
     for (Index i = 0; i < n; ++i) unit = std::max(unit, matrix[i * stride + i]);
@@ -255,8 +263,8 @@ void symmetric_eigen(double* matrix, Index n, Index stride, double* values, doub
     for (Index i = 0; i < n; ++i) {
         for (Index j = 0; j <= i; ++j) matrix[i * stride + j] *= inverse;
     }
-    tridiagonalise(matrix, n, stride, values, scratch, vectors, vector_stride);
-    diagonalise(values, scratch, n, vectors, vector_stride);
+    tridiagonalise(matrix, n, stride, values, scratch, vectors, vector_stride, region);
+    diagonalise(values, scratch, n, vectors, vector_stride, region);
     for (Index i = 0; i < n; ++i) values[i] *= unit;
     for (Index i = 0; i + 1 < n; ++i) {
         const Index largest = std::max_element(values + i, values + n) - values;

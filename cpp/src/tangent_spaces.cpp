@@ -19,12 +19,13 @@ void tangent_spaces(ConstMatrixView points, ConstIndexMatrixView indices, ConstM
             for (Index i = begin; i < end; ++i) {
                 w.weights.start(distances.row(i).data());
                 w.weights.at(bandwidths(i, 0));
-                w.neighborhood.start(points, points.row(i).data(), indices.row(i).data(), distances(i, k - 1));
-                w.neighborhood.decompose(w.weights);
+                w.neighborhood.start(points, points.row(i).data(), indices.row(i).data(), distances(i, k - 1), region);
+                w.neighborhood.decompose(w.weights, region);
                 for (Index l = 0; l < r; ++l) {
                     singular_values(i, l) = w.neighborhood.singular_value(l);
                     w.neighborhood.vector(l, w.vector.data());
                     for (Index c = 0; c < m; ++c) vectors(i, c * r + l) = w.vector[c];
+                    region.checkpoint_after(k * m);
                 }
                 region.checkpoint();
             }

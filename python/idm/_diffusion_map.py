@@ -97,8 +97,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     random_state : int, RandomState or None
         Decides on the landmarks.
     n_jobs : int, optional
-        Threads; None follows OMP_NUM_THREADS and threadpoolctl. On one machine the result is the same to the bit for
-        every number of them.
+        Threads, at most one per processor; None follows OMP_NUM_THREADS and threadpoolctl. On one machine the result
+        is the same to the bit for every number of them.
 
     Attributes
     ----------

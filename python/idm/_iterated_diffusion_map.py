@@ -91,8 +91,8 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
     random_state : int, RandomState or None
         Decides on landmarks, left-out and held-out rows.
     n_jobs : int, optional
-        Threads; None follows OMP_NUM_THREADS and threadpoolctl. On one machine the result is the same to the bit for
-        every number of them.
+        Threads, at most one per processor; None follows OMP_NUM_THREADS and threadpoolctl. On one machine the result
+        is the same to the bit for every number of them.
     verbose : int
         1 shows a progress bar if tqdm is installed, and else logs to the logger "idm".
 

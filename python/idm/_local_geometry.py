@@ -57,7 +57,7 @@ def local_geometry(
     neighbors : Neighbors, optional
         The result of ``nearest_neighbors(X, k)``, if it is known.
     n_jobs : int, optional
-        Threads; None follows OMP_NUM_THREADS and threadpoolctl.
+        Threads, at most one per processor; None follows OMP_NUM_THREADS and threadpoolctl.
 
     Returns
     -------

@@ -64,7 +64,7 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     bandwidth, regularization
         How DH is estimated by affine regression (see `local_derivatives`).
     n_jobs : int, optional
-        Threads; None follows OMP_NUM_THREADS and threadpoolctl.
+        Threads, at most one per processor; None follows OMP_NUM_THREADS and threadpoolctl.
 
     Attributes
     ----------

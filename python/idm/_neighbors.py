@@ -77,7 +77,7 @@ def nearest_neighbors(
     queries : array of shape (Q, m), optional
         Points whose neighbours among the rows of X are wanted, instead of the rows of X themselves.
     n_jobs : int, optional
-        Threads; None follows OMP_NUM_THREADS and threadpoolctl, -1 means all processors.
+        Threads, at most one per processor; None follows OMP_NUM_THREADS and threadpoolctl, -1 means all processors.
 
     Returns
     -------

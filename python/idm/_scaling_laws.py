@@ -42,7 +42,7 @@ def scaling_laws(X: ArrayLike, point: ArrayLike, bandwidths: ArrayLike, *, n_job
     bandwidths : array of shape (L,)
         The values of eps, in any order.
     n_jobs : int, optional
-        Threads; None follows OMP_NUM_THREADS and threadpoolctl.
+        Threads, at most one per processor; None follows OMP_NUM_THREADS and threadpoolctl.
 
     Returns
     -------

@@ -13,14 +13,15 @@ from idm._validation import as_integer
 from idm._warnings import warn
 from idm.exceptions import ForkedProcessWarning
 
-# More threads than this are a mistake, and some systems could not start them.
+# A larger number is a mistake.
 _MOST = 1024
 
 
 def n_threads(n_jobs: int | None) -> int:
     """Threads for one call: `n_jobs`, or what OMP_NUM_THREADS and threadpoolctl allow at this moment.
 
-    Negative numbers count back from the number of processors, as in scikit-learn: -1 means all of them.
+    At most one per processor that this process may use: more would only wait for each other. Negative numbers count
+    back from that, as in scikit-learn: -1 means all of them.
     """
     if n_jobs is not None:
         n_jobs = as_integer(n_jobs, "n_jobs", low=-_MOST, high=_MOST)
@@ -30,8 +31,8 @@ def n_threads(n_jobs: int | None) -> int:
         _warn_forked(os.getpid())
         return 1
     if n_jobs is None:
-        return _core.max_threads()
-    return n_jobs if n_jobs > 0 else max(1, _n_processors() + 1 + n_jobs)
+        n_jobs = _core.max_threads()
+    return min(n_jobs, _n_processors()) if n_jobs > 0 else max(1, _n_processors() + 1 + n_jobs)
 
 
 def _n_processors() -> int:

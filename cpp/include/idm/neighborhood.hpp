@@ -11,6 +11,7 @@
 #pragma once
 
 #include "idm/eigen.hpp"
+#include "idm/parallel.hpp"
 #include "idm/weights.hpp"
 
 namespace idm {
@@ -29,14 +30,14 @@ class Neighborhood {
 
     // Takes the differences of the neighbours from the base point, in units of a typical distance, so that products of
     // them neither overflow nor vanish.
-    void start(ConstMatrixView points, const double* base, const Index* indices, double unit);
+    void start(ConstMatrixView points, const double* base, const Index* indices, double unit, Region& region);
 
     // Singular values and vectors with the weights at a bandwidth, which stay the caller's and must stay as they are
     // until the results below are read.
-    void decompose(const Weights& weights);
+    void decompose(const Weights& weights, Region& region);
 
     // After decompose(): the exponents of the first n singular values, and the criterion.
-    Agreement agreement(const Weights& weights, const Moments& moments, Index n_exponents);
+    Agreement agreement(const Weights& weights, const Moments& moments, Index n_exponents, Region& region);
     // As many as agreement() needs at least.
     Index n_exponents(const Moments& moments) const;
 
@@ -48,7 +49,7 @@ class Neighborhood {
 
   private:
     bool vanishes(Index l) const;
-    void extend_gram(Index n);
+    void extend_gram(Index n, Region& region);
     void find_moments(const Weights& weights);
     struct Projected {
         double first, second;  // v^T E[x g] v and v^T E[x^2 g] v

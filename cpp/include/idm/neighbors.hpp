@@ -15,6 +15,7 @@ enum class NeighborMethod {
 };
 
 class KdTree;
+struct Repeats;
 
 // Points (N x m, the caller's, who keeps them) and a tree of them. Immutable, so that threads may share it.
 class NeighborIndex {
@@ -44,6 +45,7 @@ class NeighborIndex {
 
     ConstMatrixView points_;
     std::unique_ptr<const KdTree> tree_;
+    std::unique_ptr<const Repeats> repeats_;  // if some rows are repeated often
 };
 
 // The distances (N x k) of each point from the points that are listed for it.

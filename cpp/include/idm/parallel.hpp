@@ -38,13 +38,16 @@ int max_threads();
 // and waiting for them would never end.
 bool in_forked_child();
 
+// n, or 1 if the system does not let the calling thread start n - 1 others: OpenMP would end the process.
+int startable_threads(int n);
+
 // What the blocks of one loop share: the first exception, and the wish to stop.
 class Region {
   public:
     explicit Region(const Execution& execution) : execution_(execution) {}
 
     // Leaves the block (by an exception that parallel_for understands) if the loop is to stop. Called
-    // before every block; blocks that take longer than 0.1 s call it inside as well. Serial work has a Region
+    // before every block; blocks that can take longer than 0.1 s call it inside as well. Serial work has a Region
     // of its own, from which Interrupted goes straight to the caller.
     void checkpoint() {
         if (stop_.load(std::memory_order_relaxed)) throw Stopped{};
@@ -53,6 +56,12 @@ class Region {
         if (now - last_poll_ < std::chrono::milliseconds(50)) return;
         last_poll_ = now;
         if (execution_.interrupted()) throw Interrupted{};
+    }
+
+    // The same after each turn of a loop inside a step, unless the turn was so short that a look at the clock would
+    // slow it down.
+    void checkpoint_after(Index operations) {
+        if (operations >= 65536) checkpoint();
     }
 
     // Runs work(), keeping the first exception of all threads for rethrow().
@@ -108,7 +117,7 @@ void parallel_for(Index n, Index block, const Execution& execution, MakeWorkspac
     };
 #ifdef _OPENMP
     const Index wanted = in_forked_child() ? 1 : execution.n_threads;
-    const int n_threads = static_cast<int>(std::max<Index>(1, std::min(wanted, n_blocks)));
+    const int n_threads = startable_threads(static_cast<int>(std::max<Index>(1, std::min(wanted, n_blocks))));
     if (n_threads > 1) {
         std::atomic<int> busy{0};
 #pragma omp parallel num_threads(n_threads)
