@@ -24,28 +24,37 @@ struct Candidates {
     std::vector<std::int32_t> positions;
 };
 
+// Room for numbers, aligned: where a loop begins to be vectorised decides on bits of exp.
+struct AlignedArray : Eigen::ArrayXd {
+    void make_room(Index n) {
+        if (size() < n) resize(n);
+    }
+};
+
 class Extension {
   public:
     struct Workspace {
         Candidates candidates;
-        // Points that are kept, with |dx|^2 and the lengths to and from the base; whether they are in its pool, whether
-        // theirs reaches it, whether they are its neighbours.
-        std::vector<std::int32_t> points;
-        std::vector<double> squared, there, back;
+        // Points that are kept: their numbers among the candidates and in the data, |dx|^2, the lengths to and from the
+        // base; whether they are in its pool, whether theirs reaches it, whether they are its neighbours.
+        std::vector<std::int32_t> kept, points;
+        AlignedArray squared, there, back;
         std::vector<char> in_pool, reached, has;
         // Those of them in the pool.
         std::vector<std::int32_t> pool, pool_points;
         std::vector<char> chosen;
-        // The entries of the row of the kernel. `lengths` serves both. Aligned: where a loop begins to be vectorised
-        // decides on bits of exp.
+        // The entries of the row of the kernel; `lengths` are of the pool before.
         std::vector<std::int32_t> columns;
-        Eigen::ArrayXd lengths, kernel;
+        AlignedArray lengths, kernel;
         Smallest smallest;
         std::vector<double> difference;
     };
 
     explicit Extension(const TrainedMap& map)
-        : map_(map), tree_(map.index.tree()), points_{map.index.points(), map.values} {
+        : map_(map),
+          tree_(map.index.tree()),
+          points_{map.index.points(), map.values},
+          symmetric_(map.flow.change == Change::difference) {
         const Index n = points_.points.rows();
         limits_.resize(n);
         for (Index p = 0; p < n; ++p) limits_[p] = std::pow(map.pool_radii(tree_.point(p), 0), 2);
@@ -110,7 +119,7 @@ class Extension {
             distance(bases.points.row(i).data(), points_.points.row(nearest).data(), points_.points.cols());
         choose_pool(squared, positions, n, nearest, nearest_distance, w);
         measure(bases, i, w);
-        choose_neighbors(w);
+        choose_neighbors(nearest, w);
         collect_entries(w);
         weigh(w);
         weighted_rows(w.columns.data(), w.kernel.data(), static_cast<std::int64_t>(w.columns.size()),
@@ -120,29 +129,42 @@ class Extension {
   private:
     // Of copies the first.
     Index find_nearest(const double* squared, const std::int32_t* positions, Index n) const {
-        constexpr Index lanes = 16;
-        double least[lanes], most[lanes];
-        std::fill_n(least, lanes, squared[0]);
-        std::fill_n(most, lanes, squared[0]);
-        const auto update = [&](Index l, double value) {
-            least[l] = value < least[l] ? value : least[l];
-            most[l] = value > most[l] ? value : most[l];
-        };
-        Index c = 0;
-        for (; c + lanes <= n; c += lanes) {
-            for (Index l = 0; l < lanes; ++l) update(l, squared[c + l]);
+        constexpr Index lanes = 8, chunk = 4 * lanes;
+        double smallest = std::numeric_limits<double>::infinity(), largest = 0;
+        std::int32_t nearest = std::numeric_limits<std::int32_t>::max();
+        for (Index first = 0; first < n; first += chunk) {
+            const Index last = std::min(first + chunk, n);
+            double least[lanes], most[lanes];
+            std::fill_n(least, lanes, squared[first]);
+            std::fill_n(most, lanes, squared[first]);
+            Index c = first;
+            for (; c + lanes <= last; c += lanes) {
+                for (Index l = 0; l < lanes; ++l) {
+                    least[l] = squared[c + l] < least[l] ? squared[c + l] : least[l];
+                    most[l] = squared[c + l] > most[l] ? squared[c + l] : most[l];
+                }
+            }
+            for (; c < last; ++c) {
+                least[0] = std::min(least[0], squared[c]);
+                most[0] = std::max(most[0], squared[c]);
+            }
+            largest = std::max(largest, *std::max_element(most, most + lanes));
+            if (*std::min_element(least, least + lanes) > smallest) continue;
+            for (c = first; c < last; ++c) {
+                if (squared[c] > smallest) continue;
+                const std::int32_t j = point(positions, c);
+                nearest = squared[c] < smallest ? j : std::min(nearest, j);
+                smallest = squared[c];
+            }
         }
-        for (; c < n; ++c) update(0, squared[c]);
-        if (!(*std::max_element(most, most + lanes) < 1e300)) {
+        if (!(largest < 1e300)) {
             throw std::invalid_argument("X is so far from the data that squared distances overflow; rescale it");
         }
-        const double smallest = *std::min_element(least, least + lanes);
-        std::int32_t nearest = std::numeric_limits<std::int32_t>::max();
-        for (c = 0; c < n; ++c) {
-            if (squared[c] != smallest) continue;
-            nearest = std::min(nearest, tree_.point(positions == nullptr ? c : positions[c]));
-        }
         return nearest;
+    }
+
+    std::int32_t point(const std::int32_t* positions, Index c) const {
+        return tree_.point(positions == nullptr ? c : positions[c]);
     }
 
     // Keeps the `pool_size` nearest points, and those whose own pool reaches the base, with |dx|^2 and which of both
@@ -154,83 +176,96 @@ class Extension {
         const double low = std::pow(std::max(0.0, radius - apart) / slack, 2);
         double high = std::pow((radius + apart) * slack, 2);
         const auto keep = [&] {
-            w.points.resize(n + 1);
-            w.squared.resize(n + 1);
-            w.reached.resize(n + 1);
+            w.kept.resize(n + 1);
             Index n_kept = 0, n_near = 0;
             for (Index c = 0; c < n; ++c) {
-                const Index p = positions == nullptr ? c : positions[c];
-                const bool reached = squared[c] < limits_[p], near = squared[c] <= high;
-                w.points[n_kept] = tree_.point(p);
-                w.squared[n_kept] = squared[c];
-                w.reached[n_kept] = reached;
-                n_kept += reached || near;
+                const bool near = squared[c] <= high, reached = squared[c] < limit(positions, c);
+                w.kept[n_kept] = static_cast<std::int32_t>(c);
+                n_kept += near | reached;
                 n_near += near;
             }
-            w.points.resize(n_kept);
+            w.kept.resize(n_kept);
             return n_near;
         };
         if (keep() < map_.pool_size) {  // radii that are not those of exact neighbours
             high = std::numeric_limits<double>::infinity();
             keep();
         }
-        w.in_pool.resize(w.points.size());
-        w.smallest.choose(w.squared.data(), w.points.data(), static_cast<Index>(w.points.size()), map_.pool_size, low,
-                          high, w.in_pool.data());
+        const Index n_kept = static_cast<Index>(w.kept.size());
+        w.points.resize(n_kept);
+        w.squared.make_room(n_kept);
+        w.reached.resize(n_kept);
+        for (Index e = 0; e < n_kept; ++e) {
+            const Index c = w.kept[e];
+            w.points[e] = point(positions, c);
+            w.squared[e] = squared[c];
+            w.reached[e] = squared[c] < limit(positions, c);
+        }
+        w.in_pool.resize(n_kept);
+        w.smallest.choose(w.squared.data(), w.points.data(), n_kept, map_.pool_size, low, high, w.in_pool.data());
     }
 
-    // The lengths of all points that were kept, to the base and back.
+    double limit(const std::int32_t* positions, Index c) const {
+        return limits_[positions == nullptr ? c : positions[c]];
+    }
+
+    // The lengths of all points that were kept, to the base and back; where these are the same, only to it.
     void measure(FeaturePoints bases, Index i, Workspace& w) const {
         const Index n = static_cast<Index>(w.points.size());
-        w.there.resize(n);
-        w.back.resize(n);
-        const Eigen::Map<const Eigen::ArrayXd> squared(w.squared.data(), n);
-        Eigen::Map<Eigen::ArrayXd> there(w.there.data(), n), back(w.back.data(), n);
-        const bool symmetric = map_.flow.change == Change::difference;
+        double* difference = w.difference.data();
+        w.there.make_room(n);
         for (Index e = 0; e < n; ++e) {
-            there[e] = squared_change(bases, i, points_, w.points[e], map_.flow, w.difference.data());
-            if (!symmetric) back[e] = squared_change(points_, w.points[e], bases, i, map_.flow, w.difference.data());
+            w.there[e] = squared_change(bases, i, points_, w.points[e], map_.flow, difference);
         }
-        const auto mix = [&](auto& change) {
-            bool fits = true;
-            for (Index e = 0; e < n; ++e) {
-                change[e] = mixed_length(std::sqrt(squared[e]), change[e], map_.flow);
-                fits &= change[e] < largest_length;
-            }
-            if (!fits) throw lengths_overflow();
-        };
-        mix(there);
-        if (symmetric) {
-            back = there;
+        mix(w.squared, w.there, n);
+        if (symmetric_) return;
+        w.back.make_room(n);
+        for (Index e = 0; e < n; ++e) {
+            w.back[e] = squared_change(points_, w.points[e], bases, i, map_.flow, difference);
+        }
+        mix(w.squared, w.back, n);
+    }
+
+    // Replaces |dy|^2 by lengths.
+    void mix(const AlignedArray& squared, AlignedArray& change, Index n) const {
+        const double tau = map_.flow.tau;
+        auto c = change.head(n);
+        if (map_.flow.mixing == Mixing::lengths) {
+            c = (1 - tau) * squared.head(n).sqrt() + tau * c.sqrt();
         } else {
-            mix(back);
+            c = ((1 - tau) * squared.head(n) + tau * c).sqrt();
         }
+        if (!(c < largest_length).all()) throw lengths_overflow();
     }
 
     // Those of the pool with the smallest lengths: `n_neighbors` times 1 in w.has, else 0.
-    void choose_neighbors(Workspace& w) const {
+    void choose_neighbors(Index nearest, Workspace& w) const {
         const Index n = static_cast<Index>(w.points.size());
         w.pool.resize(n + 1);
         w.pool_points.resize(n + 1);
-        if (w.lengths.size() < 2 * n + 2) w.lengths.resize(2 * n + 2);
+        w.lengths.make_room(2 * n + 2);
         Index size = 0;
+        double step = 0;
         for (Index e = 0; e < n; ++e) {
             w.pool[size] = static_cast<std::int32_t>(e);
             w.pool_points[size] = w.points[e];
             w.lengths[size] = w.there[e];
             size += w.in_pool[e];
+            if (w.points[e] == nearest) step = w.there[e];
         }
         w.chosen.resize(size);
-        w.smallest.choose(w.lengths.data(), w.pool_points.data(), size, map_.n_neighbors, 1, 0, w.chosen.data());
+        const double radius = map_.radii(nearest, 0);
+        w.smallest.choose(w.lengths.data(), w.pool_points.data(), size, map_.n_neighbors, radius - step, radius + step,
+                          w.chosen.data());
         w.has.assign(n, 0);
         for (Index c = 0; c < size; ++c) w.has[w.pool[c]] = w.chosen[c];
     }
 
-    // The entries of the row, with 1 in w.kernel, or 2 if base and point have each other at the same length.
+    // The entries of the row, with 1 in w.kernel, or 2 if base and point have each other.
     void collect_entries(Workspace& w) const {
         const Index n = static_cast<Index>(w.points.size());
         w.columns.resize(2 * n + 2);
-        if (w.kernel.size() < 2 * n + 2) w.kernel.resize(2 * n + 2);
+        w.kernel.make_room(2 * n + 2);
         Index size = 0;
         const auto add = [&](std::int32_t point, double length, int count) {
             w.columns[size] = point;
@@ -240,10 +275,10 @@ class Extension {
         };
         for (Index e = 0; e < n; ++e) {
             const std::int32_t j = w.points[e];
-            const int has = w.has[e], had = w.reached[e] & (w.back[e] < map_.radii(j, 0));
-            const bool same = w.there[e] == w.back[e];
-            add(j, w.there[e], same ? has + had : has);
-            add(j, w.back[e], same ? 0 : had);
+            const double back = symmetric_ ? w.there[e] : w.back[e];
+            const int had = w.reached[e] & (back < map_.radii(j, 0));
+            add(j, w.there[e], symmetric_ ? w.has[e] + had : w.has[e]);
+            if (!symmetric_) add(j, back, had);
         }
         w.columns.resize(size);
     }
@@ -267,6 +302,7 @@ class Extension {
     const TrainedMap& map_;
     const KdTree& tree_;
     FeaturePoints points_;
+    const bool symmetric_;             // whether lengths are the same back
     std::vector<double> limits_;       // pool_radii^2, in the order of the tree
     std::vector<double> node_limits_;  // the largest of them below each node
 };

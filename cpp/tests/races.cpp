@@ -26,8 +26,8 @@ IndexMatrixView view(IndexMatrix& matrix) { return {matrix.data(), matrix.rows()
 ConstIndexMatrixView view(const IndexMatrix& matrix) { return {matrix.data(), matrix.rows(), matrix.cols()}; }
 using bench::view;
 
-// Queries and points, tree and blocks, repeated rows; and who counts a query among theirs.
-SparseMatrix neighbors(const Matrix& points, const Matrix& queries, const Neighbors& of_points) {
+// Queries and points, tree and blocks, repeated rows.
+void neighbors(const Matrix& points, const Matrix& queries, const Neighbors& of_points) {
     IndexMatrix indices(n, k);
     Matrix distances(n, k), repeated = points;
     repeated.topRows(n / 2).setZero();
@@ -39,9 +39,6 @@ SparseMatrix neighbors(const Matrix& points, const Matrix& queries, const Neighb
         }
     }
     pair_distances(view(points), of_points.indices(), view(distances), four);
-    const Matrix radii = of_points.distance.rightCols(1);
-    const IndexMatrix last = of_points.index.rightCols(1), twins = IndexMatrix::Constant(n, 1, -1);
-    return NeighborIndex(view(points), four).reverse({view(radii), view(last)}, view(queries), view(twins), four);
 }
 
 void local_steps(const Matrix& points, const Neighbors& of_points) {
@@ -74,7 +71,7 @@ void local_steps(const Matrix& points, const Neighbors& of_points) {
                  view(singular_values), view(exponents), view(laws), four);
 }
 
-void global_steps(const Matrix& points, const Neighbors& of_points, const SparseMatrix& reverse) {
+void global_steps(const Matrix& points, const Matrix& queries, const Neighbors& of_points) {
     Matrix dimensions(n, 1), sums(n, 2), product(n, 8);
     const Matrix values = gaussian(n, 8), weights = Matrix::Ones(n, 1);
     kernel_dimensions(of_points.distances(), 0.1, view(dimensions), four);
@@ -83,15 +80,16 @@ void global_steps(const Matrix& points, const Neighbors& of_points, const Sparse
     normalize(kernel, 0.5, view(sums), four);
     multiply(kernel.view(), view(values), view(product), four);
     project_out(view(values), 8, view(product), four);
-    Matrix support(n, 1);
-    extend(of_points.indices(), of_points.distances(), reverse.view(), 0.1, view(weights), view(values), view(product),
-           view(support), four);
-    IndexMatrix selves(n, 1), indices(n, k / 2), chosen(50, 1);
-    for (Index i = 0; i < n; ++i) selves(i, 0) = i;
-    Matrix lengths(n, k / 2);
-    const FeaturePoints data{view(points), view(points)};
-    metric_neighbors(data, data, view(std::as_const(selves)), of_points.indices(), of_points.distances(),
-                     {0.5, Mixing::lengths, Change::difference}, view(indices), view(lengths), four);
+    IndexMatrix indices(n, k / 2), nearest(n, 1), chosen(50, 1);
+    Matrix lengths(n, k / 2), distances(n, 1);
+    const Flow flow{0.5, Mixing::lengths, Change::difference};
+    metric_neighbors({view(points), view(points)}, of_points.indices(), of_points.distances(), flow, view(indices),
+                     view(lengths), four);
+    const Matrix pool_radii = of_points.distance.rightCols(1), radii = lengths.rightCols(1);
+    const NeighborIndex index(view(points), four);
+    const TrainedMap map{index, view(points), view(pool_radii), view(radii), flow, k,
+                         k / 2, 0.1,          view(weights),    view(values)};
+    extend(map, {view(queries), view(queries)}, view(product), view(nearest), view(distances), four);
     farthest_points(view(points), 1, view(chosen), four);
 }
 
@@ -123,9 +121,9 @@ int main() {
         const idm::Matrix points = torus(n) * gaussian(3, columns) + 0.01 * gaussian(n, columns);
         const idm::Matrix queries = points.array() + 0.01;
         const Neighbors of_points(points, k);
-        const idm::SparseMatrix reverse = neighbors(points, queries, of_points);
+        neighbors(points, queries, of_points);
         local_steps(points, of_points);
-        global_steps(points, of_points, reverse);
+        global_steps(points, queries, of_points);
     }
     ways_to_stop();
     std::puts("no races");
