@@ -7,11 +7,16 @@ the best round counts, and what is reported is a ratio of two such times.
 import json
 import os
 import platform
+import sys
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from unittest import mock
 
 import idm
+
+with mock.patch.object(sys, "path", sys.path[1:]):  # the standard module, which cProfile needs, not the one beside this
+    import profile  # noqa: F401
 
 PACKAGES = ["numpy", "scipy", "scikit-learn", "scikit-dimension", "pydiffmap", "umap-learn"]
 
@@ -47,8 +52,12 @@ class Report:
     def save(self, path):
         """Write the rows with the machine and the versions they were measured on."""
         record = {"title": self.title, "rows": self.rows, "notes": self.notes}
-        record |= {"machine": machine(), "versions": versions()}
-        Path(path).write_text(json.dumps(record, indent=1) + "\n")
+        save(path, record | {"machine": machine(), "versions": versions()})
+
+
+def save(path, record):
+    """Write a record as JSON."""
+    Path(path).write_text(json.dumps(record, indent=1) + "\n")
 
 
 def machine():

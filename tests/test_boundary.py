@@ -230,12 +230,13 @@ def test_points_that_are_not_finite_are_refused():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_lengths_that_are_not_finite_are_refused(value):
-    function, arguments, _ = calls()["metric_neighbors"]
-    for argument in ("distances", "values", "base_values"):
-        wrong = arguments[argument].copy()
-        wrong[...] = value
-        with pytest.raises(ValueError, match=r"must be finite|overflow"):
-            function(**{**arguments, argument: wrong})
+    for name, given in (("metric_neighbors", ("distances", "values")), ("extend", ("values", "bases", "base_values"))):
+        function, arguments, _ = calls()[name]
+        for argument in given:
+            wrong = arguments[argument].copy()
+            wrong[...] = value
+            with pytest.raises(ValueError, match=r"must be finite|overflow"):
+                function(**{**arguments, argument: wrong})
 
 
 def test_a_matrix_that_is_not_square_has_no_components():

@@ -407,7 +407,7 @@ def test_one_iteration_extends_its_own_points_without_their_help(feature_change,
     moved = X + 1e-13
     extended, nearest = extend_iteration(fitted, moved, y, 2)
     error = np.abs(extended - embedding).max(axis=1) / np.abs(embedding).max()
-    assert np.median(error) < 1e-12  # a few differ, where a point is the last neighbour of another
+    assert np.median(error) < 1e-11  # a few differ, where a point is the last neighbour of another
     assert error.max() < 0.02
     assert fitted.map.near(nearest).all()
     # The rule: points that coincide with data get their coordinates to the bit.

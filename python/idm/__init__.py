@@ -12,6 +12,7 @@ from idm._iterated_diffusion_map import IteratedDiffusionMap, IteratedDiffusionM
 from idm._local_derivatives import local_derivatives
 from idm._local_geometry import local_geometry
 from idm._local_kernel_map import LocalKernelMap
+from idm._memory import estimate_memory
 from idm._model_file import load, save
 from idm._neighbors import nearest_neighbors
 from idm._scaling_laws import scaling_laws
@@ -26,6 +27,7 @@ __all__ = [
     "LocalKernelMap",
     "__version__",
     "datasets",
+    "estimate_memory",
     "exceptions",
     "load",
     "local_derivatives",

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from idm._batches import in_batches
 from idm._coordinates import RESCALINGS, MapOptions, Rescaling, diffusion_coordinates
 from idm._extension import PLAIN, FittedMap, extend_rows, support_radii, warn_unsupported
+from idm._fit_size import FitSize
 from idm._landmarks import choose_landmarks, n_landmarks_of
 from idm._neighbors import NeighborIndex, as_neighbors, check_squares, refined
 from idm._spectrum import EIGEN_SOLVERS, EigenSolver
@@ -166,6 +167,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _fit(self, points: NDArray[np.float64]) -> "DiffusionMap":
         n, threads = len(points), n_threads(self.n_jobs)
         n_landmarks = n_landmarks_of(self.n_landmarks, n)
+        self._fit_size(n, points.shape[1], 0).check()
         landmarks = choose_landmarks(points, n_landmarks, check_random_state(self.random_state))
         options = self._options(landmarks)
         k = min(as_integer(self.n_neighbors, "n_neighbors", low=2), n_landmarks)
@@ -208,6 +210,20 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.epsilon_ = coordinates.epsilon
         self._n_features_out = embedding.shape[1]
         return self
+
+    def _fit_size(self, n_samples: int, n_features: int, n_targets: int) -> FitSize:
+        n_landmarks = n_landmarks_of(self.n_landmarks, n_samples)
+        k = min(as_integer(self.n_neighbors, "n_neighbors", low=2), n_landmarks)
+        return FitSize(
+            n_samples=n_samples,
+            n_features=n_features,
+            n_targets=0,
+            n_landmarks=n_landmarks,
+            n_neighbors=k,
+            pool_size=0,
+            n_components=min(as_integer(self.n_components, "n_components", low=1), n_landmarks),
+            estimated=False,
+        )
 
     def _options(self, landmarks: NDArray[np.intp]) -> MapOptions:
         """The parameters, checked."""

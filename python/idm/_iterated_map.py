@@ -24,6 +24,7 @@ from idm._coordinates import RESCALINGS, MapOptions, Rescaling
 from idm._extension import warn_unsupported
 from idm._feature_estimate import FeatureEstimate, feature_scale, fit_estimate, outlying_rows
 from idm._feature_map import feature_map
+from idm._fit_size import FitSize
 from idm._iteration import Iteration, NewPoints, Settings, iterate
 from idm._landmarks import choose_landmarks, n_landmarks_of
 from idm._linear_map import linear_map
@@ -31,7 +32,7 @@ from idm._local_derivatives import DERIVATIVE_METHODS, DerivativeMethod
 from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import FEATURE_CHANGES, MIXINGS, FeatureChange, Flow, Mixing
 from idm._neighbors import NeighborIndex
-from idm._progress import progress
+from idm._progress import Progress, progress
 from idm._spectrum import SolverInfo
 from idm._stopping import DistanceChange, Stopping, StopReason
 from idm._threads import n_threads, one_blas_thread
@@ -177,10 +178,13 @@ class IteratedMap(
                 "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks",
                 ConstantFeatureWarning,
             )
+        self._fit_size(len(points), points.shape[1], features.shape[1]).check()
         rows = self._rows(points, features, random_state, threads)
         stopping = self._stopping(held_out=len(rows.held_out) > 0)
-        iterations, records = self._iterate(rows, stopping, random_state, threads)
-        embedding = _mapped(rows, records[stopping.kept - 1].embedding, iterations[: stopping.kept], threads)
+        with progress(self.max_iter, self.verbose) as shown:
+            iterations, records = self._iterate(rows, stopping, random_state, threads, shown)
+            shown.after("other rows")
+            embedding = _mapped(rows, records[stopping.kept - 1].embedding, iterations[: stopping.kept], threads)
         known = np.setdiff1d(np.arange(len(points)), rows.outlying)
         self._regression = None if rows.estimate is not None else _regression(embedding[known], features[known])
         self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, iterations[: stopping.kept]
@@ -193,6 +197,20 @@ class IteratedMap(
         self.embedding_, self._n_features_out = embedding, embedding.shape[1]
         return self
 
+    def _fit_size(self, n_samples: int, n_features: int, n_targets: int) -> FitSize:
+        n_landmarks = n_landmarks_of(self.n_landmarks, n_samples)
+        settings = self._settings(n_landmarks)
+        return FitSize(
+            n_samples=n_samples,
+            n_features=n_features,
+            n_targets=n_targets,
+            n_landmarks=n_landmarks,
+            n_neighbors=settings.n_neighbors,
+            pool_size=settings.pool_size(n_landmarks),
+            n_components=min(settings.map.n_components, n_landmarks),
+            estimated=settings.needs_features,
+        )
+
     def _rows(self, points: _Array, features: _Array, random_state: np.random.RandomState, threads: int) -> _FitRows:
         """Which rows carry the geometry, and the feature that places each: an estimate that did not see its y."""
         outlying = outlying_rows(points, features, threads)
@@ -203,8 +221,9 @@ class IteratedMap(
         estimate, placing = None, features
         if settings.needs_features:
             placing = np.empty_like(features)
+            every = slice(None) if len(train) == len(points) else train  # no copy, if it is all of them
             estimate, placing[train] = fit_estimate(
-                self.feature_estimator, points[train], features[train], random_state, threads
+                self.feature_estimator, points[every], features[every], random_state, threads
             )
             others = np.setdiff1d(np.arange(len(points)), train)
             if len(others):
@@ -222,7 +241,7 @@ class IteratedMap(
         )
 
     def _iterate(
-        self, rows: _FitRows, stopping: Stopping, random_state: np.random.RandomState, threads: int
+        self, rows: _FitRows, stopping: Stopping, random_state: np.random.RandomState, threads: int, shown: Progress
     ) -> tuple[list[Iteration], list[IterationRecord]]:
         """Algorithm 2 on the landmarks; rows that are held out are mapped along."""
         landmarks, settings = rows.landmarks, rows.settings
@@ -232,28 +251,27 @@ class IteratedMap(
         carried = rows.scale * (rows.placing if settings.flow.change == "difference" else rows.features)[landmarks]
         iterations: list[Iteration] = []
         records: list[IterationRecord] = []
-        with progress(self.max_iter, self.verbose) as shown:
+        start = time.perf_counter()
+        shown.stage("neighbours")
+        index = NeighborIndex(rows.points[landmarks])
+        pool = index.nearest(None, settings.pool_size(len(index)), threads)
+        copies = index.first_copies(pool, threads)
+        for fitted in stopping.until_stopped(iterate(index, pool, carried, settings, threads, shown)):
+            held_out.advance(fitted, threads)
+            record = _record(
+                fitted,
+                iteration=stopping.last,
+                embedding=fitted.map.embedding[copies],
+                distance_change=change.update(fitted.map.embedding),
+                validation_score=_held_out_score(rows, fitted.image, held_out.coordinates, threads),
+                seconds=time.perf_counter() - start,
+            )
+            iterations.append(fitted)
+            records.append(record)
+            shown.done(record)
+            called_off = self.callback is not None and bool(self.callback(record))
+            stopping.update(record.validation_score, record.distance_change, called_off)
             start = time.perf_counter()
-            shown.stage("neighbours")
-            index = NeighborIndex(rows.points[landmarks])
-            pool = index.nearest(None, settings.pool_size(len(index)), threads)
-            copies = index.first_copies(pool, threads)
-            for fitted in stopping.until_stopped(iterate(index, pool, carried, settings, threads, shown)):
-                held_out.advance(fitted, threads)
-                record = _record(
-                    fitted,
-                    iteration=stopping.last,
-                    embedding=fitted.map.embedding[copies],
-                    distance_change=change.update(fitted.map.embedding),
-                    validation_score=_held_out_score(rows, fitted.image, held_out.coordinates, threads),
-                    seconds=time.perf_counter() - start,
-                )
-                iterations.append(fitted)
-                records.append(record)
-                shown.done(record)
-                called_off = self.callback is not None and bool(self.callback(record))
-                stopping.update(record.validation_score, record.distance_change, called_off)
-                start = time.perf_counter()
         return iterations, records
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from idm._batches import in_batches
 from idm._coordinates import Coordinates, MapOptions, diffusion_coordinates
 from idm._extension import warn_unsupported
+from idm._fit_size import FitSize
 from idm._iteration import Iteration, NewPoints, Settings, fit_iteration
 from idm._linear_map import linear_map
 from idm._local_geometry import TUNINGS, Tuning
@@ -117,6 +118,7 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, points: _Array, given: _Array) -> "LocalKernelMap":
         features = given.reshape(len(points), -1)
+        self._fit_size(len(points), points.shape[1], features.shape[1]).check()
         of_x, of_y = (
             MapOptions(
                 n_components=as_integer(self.n_components, "n_components", low=1),
@@ -137,7 +139,8 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         iteration, map_of_y = self._sides(points, features, settings, of_y, n_threads(self.n_jobs))
         # Columns of mean square 1, whatever the units of X and y.
         embedding = iteration.map.embedding
-        self._norms = np.sqrt(np.mean(embedding**2, axis=0))
+        norms = np.sqrt(np.mean(embedding**2, axis=0))
+        self._norms = np.where(norms > 0, norms, 1.0)  # where xi is not positive, the function is 0
         functions = embedding / self._norms
         target = map_of_y.functions / np.sqrt(np.mean(map_of_y.functions**2, axis=0))
         with one_blas_thread():
@@ -192,6 +195,19 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             fewer = [int(np.clip(n_rows // part, *_NEIGHBORS)) for part in (5, 10)]
             return sorted({_NEIGHBORS[1], *fewer}, reverse=True)
         return [as_integer(self.n_neighbors, "n_neighbors", low=2)]
+
+    def _fit_size(self, n_samples: int, n_features: int, n_targets: int) -> FitSize:
+        k = min(max(self._candidates(n_samples)), n_samples)
+        return FitSize(
+            n_samples=n_samples,
+            n_features=n_features * (1 + n_targets),  # derivatives
+            n_targets=n_targets,
+            n_landmarks=n_samples,
+            n_neighbors=k,
+            pool_size=min(n_samples, 2 * k),
+            n_components=min(as_integer(self.n_components, "n_components", low=1), n_samples),
+            estimated=False,
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "eigenvalues_")

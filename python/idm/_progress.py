@@ -17,6 +17,9 @@ class Progress:
     def done(self, record: Any) -> None:
         """What an iteration came to."""
 
+    def after(self, name: str) -> None:
+        """What is done after the iterations."""
+
 
 class _Log(Progress):
     def __init__(self) -> None:
@@ -28,6 +31,9 @@ class _Log(Progress):
     def done(self, record: Any) -> None:
         _logger.info("iteration %d: %s", record.iteration, _summary(record))
         self._iteration = record.iteration + 1
+
+    def after(self, name: str) -> None:
+        _logger.info(name)
 
 
 class _Bar(Progress):
@@ -42,6 +48,9 @@ class _Bar(Progress):
         self._last = f"{_summary(record)}; "
         self._bar.set_postfix_str(_summary(record), refresh=False)
         self._bar.update()
+
+    def after(self, name: str) -> None:
+        self.stage(name)
 
 
 @contextlib.contextmanager

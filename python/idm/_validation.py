@@ -60,7 +60,12 @@ def estimator_points(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.float
     _check_kind(X, "X")
     array: NDArray[np.float64] = validate_data(estimator, X, dtype=np.float64, order="C", ensure_min_samples=2)
     _check_range(array, "X")
-    return array.copy() if np.may_share_memory(array, np.asarray(X)) else array
+    return _own(array, X)
+
+
+def _own(array: _Array, given: ArrayLike) -> _Array:
+    """The array, or a copy if it is the caller's, who may change that later."""
+    return array.copy() if np.may_share_memory(array, np.asarray(given)) else array
 
 
 def estimator_queries(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.floating[Any]]:
@@ -87,7 +92,7 @@ def estimator_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tupl
     if spread > _LARGEST_SPREAD:
         raise ValueError(f"y has values {spread:.3g} apart, whose squares overflow; rescale it")
     _check_apart(points)
-    return points.copy(), features
+    return _own(points, X), features
 
 
 def estimator_labels(
@@ -109,7 +114,7 @@ def estimator_labels(
             "all others one type, with y.astype(str) for example"
         ) from error
     check_classification_targets(labels)
-    return points.copy(), classes, codes
+    return _own(points, X), classes, codes
 
 
 def as_features(value: ArrayLike, name: str, *, n_rows: int) -> NDArray[np.float64]:
