@@ -40,6 +40,12 @@ py::tuple nearest(const PointIndex& self, const std::optional<Array>& queries, I
     return py::make_tuple(indices, distances);
 }
 
+IndexArray order(const PointIndex& self) {
+    IndexArray points(self.index->points().rows());
+    self.index->order(points.mutable_data());
+    return points;
+}
+
 Array pair_distances(const Array& points, const IndexArray& indices, int n_threads) {
     const ConstMatrixView p = matrix(points, "points");
     const ConstIndexMatrixView i = matrix(indices, "indices", p.rows(), any);
@@ -57,6 +63,7 @@ Array pair_distances(const Array& points, const IndexArray& indices, int n_threa
 void register_neighbors(py::module_& module) {
     py::class_<PointIndex>(module, "NeighborIndex", py::module_local())
         .def(py::init(&make_index), py::arg("points").noconvert())
+        .def("order", &order)
         .def("nearest", &nearest, py::arg("queries").noconvert().none(true), py::arg("n_neighbors"),
              py::arg("n_threads"), py::arg("method") = "auto");
     module.def("pair_distances", &pair_distances, py::arg("points").noconvert(), py::arg("indices").noconvert(),

@@ -239,6 +239,8 @@ NeighborIndex::NeighborIndex(ConstMatrixView points, const Execution& execution)
 
 NeighborIndex::~NeighborIndex() = default;
 
+void NeighborIndex::order(Index* points) const { std::copy(tree_->order().begin(), tree_->order().end(), points); }
+
 void NeighborIndex::search(ConstMatrixView queries, bool self, IndexMatrixView indices, MatrixView distances,
                            const Execution& execution, NeighborMethod method) const {
     const Index k = indices.cols();

@@ -266,9 +266,11 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
         A, shrink = _next_map(A2, shrink), shrink / 4
     A, index, factor, gamma, A2 = best
     left_out = np.empty_like(values)
+    order = index.order()
     for part in batches(n, k):
-        near = _others(index, np.arange(n)[part], k, threads)
-        left_out[part] = _estimates(index, values, index.points[part], near, [factor], [gamma], threads)[:, 0, 0]
+        some = order[part]
+        near = _others(index, some, k, threads)
+        left_out[some] = _estimates(index, values, index.points[some], near, [factor], [gamma], threads)[:, 0, 0]
     with np.errstate(over="ignore"):
         relevance = None if A2 is None else A2 * (units[1] / units[0]) * (units[1] / units[0])
     return LocalAffine(

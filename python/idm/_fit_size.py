@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Arrays of so many rows that are handled at a time, with their neighbours: what is there besides the rows themselves.
-_FIXED = 150_000_000
+_FIXED = 60_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class FitSize:
         """
         M = self.n_components if n_components is None else min(n_components, self.n_components)
         per_row = (6 if self.estimated else 1) * self.n_features + 8 * self.n_targets + M
-        per_landmark = 4 * self.pool_size + 8 * self.n_neighbors + 2 * M + 400 + 20 * M
+        per_landmark = 2 * self.pool_size + 4 * self.n_neighbors + 22 * M + 400
         return _FIXED + 8 * (self.n_samples * per_row + self.n_landmarks * per_landmark)
 
     def check(self) -> None:

@@ -39,6 +39,9 @@ class NeighborIndex {
 
     const KdTree& tree() const { return *tree_; }
 
+    // The points (N) in an order in which those that follow each other are near each other.
+    void order(Index* points) const;
+
   private:
     void search(ConstMatrixView queries, bool self, IndexMatrixView indices, MatrixView distances,
                 const Execution& execution, NeighborMethod method) const;

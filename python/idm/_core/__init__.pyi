@@ -39,6 +39,7 @@ def connected_components(matrix: SparseMatrix, least: float) -> tuple[int, _Inde
 
 class NeighborIndex:
     def __init__(self, points: _Array) -> None: ...
+    def order(self) -> _IndexArray: ...
     def nearest(
         self,
         queries: _Array | None,
