@@ -14,7 +14,7 @@ import sys
 import time
 
 import numpy as np
-from harness import machine, save, versions
+from harness import save
 
 import idm
 
@@ -71,7 +71,7 @@ def main():
               f"{row['n_coordinates']:>4}{row['transform_per_second']:>14,.0f}", flush=True)  # fmt: skip
     if arguments.json:
         title = f"Fits by the number of rows ({arguments.n_columns} columns, {arguments.dtype})"
-        save(arguments.json, {"title": title, "growth": rows, "machine": machine(), "versions": versions()})
+        save(arguments.json, {"title": title, "growth": rows})
 
 
 if __name__ == "__main__":

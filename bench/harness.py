@@ -4,6 +4,7 @@ The machine may be shared and noisy, so a time by itself says little: every cont
 the best round counts, and what is reported is a ratio of two such times.
 """
 
+import datetime
 import json
 import os
 import platform
@@ -51,12 +52,15 @@ class Report:
 
     def save(self, path):
         """Write the rows with the machine and the versions they were measured on."""
-        record = {"title": self.title, "rows": self.rows, "notes": self.notes}
-        save(path, record | {"machine": machine(), "versions": versions()})
+        save(path, {"title": self.title, "rows": self.rows, "notes": self.notes})
 
 
 def save(path, record):
-    """Write a record as JSON."""
+    """Write a record as JSON, with the command, the day, the machine and the versions."""
+    skip = sys.argv.index("--json") if "--json" in sys.argv else len(sys.argv)
+    given = sys.argv[1:skip] + sys.argv[skip + 2 :]
+    command = " ".join(["python", f"bench/{Path(sys.argv[0]).name}", *given])
+    record |= {"command": command, "date": str(datetime.date.today()), "machine": machine(), "versions": versions()}
     Path(path).write_text(json.dumps(record, indent=1) + "\n")
 
 

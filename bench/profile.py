@@ -13,7 +13,7 @@ from unittest import mock
 
 import numpy as np
 import scipy.linalg
-from harness import machine, save, versions
+from harness import save
 from threadpoolctl import threadpool_limits
 
 import idm
@@ -179,7 +179,7 @@ def main():
             "rows_per_second_and_core": 1 / per_row,
         }
         record["notes"].append(f"transform: {1 / per_row:,.0f} rows a second and core")
-        save(arguments.json, record | {"machine": machine(), "versions": versions()})
+        save(arguments.json, record)
 
 
 if __name__ == "__main__":

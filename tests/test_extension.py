@@ -116,3 +116,16 @@ def test_each_row_alone_to_the_bit(rng, n, m):
     for i in range(0, 70, 9):
         alone, _, _ = extend(X, 25, queries[i : i + 1], 0.3, np.ones(n), functions, n_threads=1)
         np.testing.assert_array_equal(alone[0], together[i])
+
+
+@pytest.mark.parametrize("model", [idm.IteratedDiffusionMap(random_state=0), idm.DiffusionMap(10)])
+def test_support_ends_with_the_distance_from_the_data(model):
+    X, _, y = idm.datasets.make_annulus(2000, feature="radius", random_state=0)  # radii from 1 to 3
+    model.fit(X, y)
+    angles = np.linspace(0, 2 * np.pi, 200, endpoint=False)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    shares = [model.supported(radius * circle).mean() for radius in (0.0, 0.2, 0.8, 1.0, 2.0, 3.0, 3.2, 4.0, 10.0)]
+    assert shares == [0, 0, 1, 1, 1, 1, 1, 0, 0]
+    inwards = np.array([model.supported(radius * circle) for radius in np.linspace(1, 0, 30)])
+    # Once out, always out, but where the nearest of the data changes.
+    assert (np.diff(inwards.astype(int), axis=0) <= 0).mean() > 0.99

@@ -283,3 +283,11 @@ def test_an_index_refuses_distances_whose_squares_overflow():
     assert index.nearest(np.array([[1e140]]), 2, 1).indices.shape == (1, 2)
     with pytest.raises(ValueError, match=r"point has points 1e.200 apart, whose squared distances overflow"):
         index.nearest(np.array([[1e200]]), 1, 1, name="point")
+
+
+def test_an_index_has_an_order_of_near_points(rng):
+    X = rng.normal(size=(3000, 2))
+    order = NeighborIndex(X).order()
+    np.testing.assert_array_equal(np.sort(order), np.arange(3000))
+    steps = np.linalg.norm(np.diff(X[order], axis=0), axis=1)
+    assert np.median(steps) < 0.2 * np.median(np.linalg.norm(np.diff(X, axis=0), axis=1))

@@ -153,13 +153,14 @@ def test_the_solver_says_what_it_did(rng, solver):
         assert pairs.info.n_products == 0
     else:
         assert 12 < pairs.info.n_products < 1200
-    assert pairs.info.n_restarts == (None if solver == "arpack" else 0)
+    assert pairs.info.n_restarts == {"arpack": None, "dense": 0, "block": 1}[solver]  # one filter
 
 
 def test_a_thick_restart_gives_the_same_pairs(rng, monkeypatch):
     kernel = make_kernel(rng.normal(size=(1500, 2)), 40)
     expected = np.sort(scipy.linalg.eigvalsh(dense(kernel)))[::-1][:30]
     monkeypatch.setattr(_spectrum, "SPARE", 60)
+    monkeypatch.setattr(_spectrum, "_MOST_FILTERED", 0)
     pairs = leading_eigenpairs(kernel, 30, 2, solver="block")
     assert pairs.info.n_restarts > 0
     np.testing.assert_allclose(pairs.values, expected, rtol=0, atol=1e-13)
@@ -180,7 +181,7 @@ def test_failure_says_how_many_converged(rng, solver, monkeypatch):
     kernel = make_kernel(np.column_stack([np.cos(t), np.sin(t)]), 20)
     attempts = []
     monkeypatch.setattr(_block_lanczos, "MOST_RESTARTS", 0)
-    monkeypatch.setattr(_spectrum, "SPARE", 60)
+    monkeypatch.setattr(_spectrum, "_MOST_FILTERS", 1)
     monkeypatch.setattr(_spectrum, "DENSE_AFTER_ALL", 0)
     eigsh = scipy.sparse.linalg.eigsh
 
@@ -208,3 +209,51 @@ def test_blas_gets_its_threads_back_when_two_fits_overlap(rng):
     for worker in workers:
         worker.join()
     assert n_blas() == before
+
+
+# --- eigenvalues of many copies, and those that do not matter
+
+
+def circles(n_circles, n, rng):
+    """Random points of circles far from each other."""
+    t = rng.uniform(0, 2 * np.pi, size=(n_circles, n))
+    far = 100.0 * np.arange(n_circles)[:, np.newaxis]
+    return np.column_stack([(np.cos(t) + far).ravel(), np.sin(t).ravel()])
+
+
+@pytest.mark.parametrize("solver", ["block", "arpack"])
+def test_pairs_of_random_points_of_a_circle_are_all_found(rng, solver):
+    pairs = leading_eigenpairs(make_kernel(circles(1, 3000, rng), 256), 9, 2, solver=solver)
+    epsilon = 2 * np.log(pairs.values[1])
+    np.testing.assert_allclose(np.log(pairs.values[1:]) * 2 / epsilon, [1, 1, 4, 4, 9, 9, 16, 16], rtol=0.06)
+
+
+@pytest.mark.parametrize("solver", ["block", "arpack"])
+@pytest.mark.parametrize(
+    ("points", "size", "k", "n_pairs"),
+    [
+        (lambda rng: circles(10, 600, rng), 600, 64, 49),
+        (lambda rng: circles(20, 300, rng), 300, 32, 99),
+        (lambda rng: np.vstack([c * 1e3 + X for X in [rng.normal(size=(120, 2))] for c in range(20)]), 120, 30, 80),
+    ],
+    ids=["ten circles", "twenty circles", "twenty copies"],
+)
+def test_many_components(rng, solver, points, size, k, n_pairs):
+    kernel = make_kernel(points(rng), k)
+    pairs = leading_eigenpairs(kernel, n_pairs, 2, solver=solver)
+    parts = [kernel.part(np.arange(first, first + size)) for first in range(0, len(kernel), size)]
+    expected = np.sort(np.concatenate([scipy.linalg.eigvalsh(dense(part)) for part in parts]))[::-1][:n_pairs]
+    np.testing.assert_allclose(pairs.values, expected, rtol=0, atol=1e-12)
+    assert np.abs(kernel.multiply(pairs.vectors, 2) - pairs.vectors * pairs.values).max() < 1e-8
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("n_components", [1, 3])
+def test_pairs_below_a_share_are_left_out(rng, solver, n_components):
+    kernel = make_kernel(np.vstack([rng.normal(size=(900, 2)) + 1e3 * c for c in range(n_components)]), 50)
+    every = leading_eigenpairs(kernel, 60, 2, solver=solver)
+    share = (every.values[30] + every.values[31]) / 2 / every.values[1]
+    some = leading_eigenpairs(kernel, 60, 2, solver=solver, least_share=share)
+    np.testing.assert_allclose(some.values, every.values[:31], rtol=0, atol=1e-12)
+    if solver == "block":
+        assert some.info.n_products < every.info.n_products

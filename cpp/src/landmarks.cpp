@@ -2,23 +2,26 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
-
-#include "selection.hpp"
 
 namespace idm {
 
 // In turn, not in parallel: the next choice needs all distances from the last, and there are few points to look at.
+// They are kept by columns, so that their distances from one point are computed side by side.
 void farthest_points(ConstMatrixView points, Index n_given, IndexMatrixView chosen, const Execution& execution) {
     const Index n = points.rows(), m = points.cols();
-    std::vector<double> squared(n, std::numeric_limits<double>::infinity());  // distances from those chosen
+    const Matrix columns = points.transpose();
+    Eigen::ArrayXd nearest = Eigen::ArrayXd::Constant(n, std::numeric_limits<double>::infinity()), squared(n);
     Region region(execution);
     for (Index l = 0; l < chosen.rows(); ++l) {
-        const Index next = l < n_given ? l : std::max_element(squared.begin(), squared.end()) - squared.begin();
+        const Index next = l < n_given ? l : std::max_element(nearest.begin(), nearest.end()) - nearest.begin();
         chosen(l, 0) = next;
-        const double* x = points.row(next).data();
-        for (Index i = 0; i < n; ++i) squared[i] = std::min(squared[i], squared_distance(points.row(i).data(), x, m));
-        squared[next] = -1;  // never twice, whatever coincides
+        squared.setZero();
+        for (Index c = 0; c < m; ++c) {
+            squared += (columns.row(c).transpose().array() - points(next, c)).square();
+            region.checkpoint_after(n);
+        }
+        nearest = nearest.min(squared);
+        nearest[next] = -1;  // never twice, whatever coincides
         region.checkpoint();
     }
 }

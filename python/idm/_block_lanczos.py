@@ -35,6 +35,40 @@ class Wanted:
         return min(self.most, int(np.count_nonzero(values >= self.least(values))))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Filter:
+    """A Chebyshev polynomial p = T_q: within [-1, 1] on [low, high], steep and increasing above.
+
+    The degree q is odd, so that what is below `low` comes last.
+    """
+
+    low: float
+    high: float
+    degree: int
+
+    def _inside(self, x: _Array) -> _Array:
+        """-1 to 1 for low to high."""
+        return (2 * x - (self.low + self.high)) / (self.high - self.low)
+
+    def apply(self, product: Callable[[_Array], _Array], block: _Array) -> _Array:
+        """p(A) times a block, by T_j+1 = 2 x T_j - T_j-1."""
+        centre, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        before, now = block, (product(block) - centre * block) / half
+        for _ in range(self.degree - 1):
+            before, now = now, (2 / half) * (product(now) - centre * now) - before
+        return now
+
+    def undone(self, values: _Array, residuals: _Array) -> tuple[_Array, _Array]:
+        """Eigenvalues of A, and bounds of their residuals, for those of p(A): `high` where p is not above 1.
+
+        A slope of p between an eigenvalue x and any other is (p(x) - 1) / (x - low) or more.
+        """
+        above = np.cosh(np.arccosh(np.maximum(values, 1)) / self.degree)
+        x = (self.low + self.high) / 2 + (self.high - self.low) / 2 * above
+        with np.errstate(divide="ignore"):
+            return x, np.where(values > 1, residuals * (x - self.low) / (values - 1), np.inf)
+
+
 class NotConverged(Exception):
     """An eigensolver gave up; some pairs may have converged."""
 
@@ -58,6 +92,7 @@ class BlockLanczos:
         self._V = np.empty((n, c + most))
         self._V[:, :c] = outside
         self._T = np.zeros((most, most))
+        self.filter: Filter | None = None
         self.dimension = self.n_products = self.n_restarts = 0
         self._previous: _Array | None = None  # the block before Q, if Q R came from a product with it
         self._Q, self._R = self._orthonormal(random_block(n, BLOCK, seed))
@@ -71,8 +106,8 @@ class BlockLanczos:
         """Extend the space by the block Q, and find the next."""
         d, Q = self.dimension, self._Q
         self._V[:, self._c + d : self._c + d + BLOCK] = Q
-        W = self._product(Q)
-        self.n_products += BLOCK
+        W = self._product(Q) if self.filter is None else self.filter.apply(self._product, Q)
+        self.n_products += BLOCK * (1 if self.filter is None else self.filter.degree)
         if self._previous is not None:
             self._T[d : d + BLOCK, d - BLOCK : d] = self._R
             self._T[d - BLOCK : d, d : d + BLOCK] = self._R.T
@@ -90,7 +125,7 @@ class BlockLanczos:
         value, y = scipy.linalg.eigh(self._T[:d, :d], check_finite=False, subset_by_index=[d - 1, d - 1])
         return float(value[0]), float(np.linalg.norm(self._R @ y[d - BLOCK :]))
 
-    def converge(self, wanted: Wanted, tolerance: float) -> tuple[_Array, _Array]:
+    def converge(self, wanted: Wanted, tolerance: float, *, restarts: bool = True) -> tuple[_Array, _Array]:
         """The largest eigenvalues that are wanted, by decreasing size, and their vectors (N, n).
 
         Where the share decides, the next Ritz value has to be below it for sure.
@@ -102,22 +137,42 @@ class BlockLanczos:
             d = self.dimension
             if d < check and not self.full:
                 continue
-            values, Y = scipy.linalg.eigh(self._T[:d, :d], check_finite=False, driver="evd")
-            values, Y = values[::-1], Y[:, ::-1]
+            raw, Y, values, residuals = self._ritz()
             n = wanted.count(values)
-            residuals = np.linalg.norm(self._R @ Y[d - BLOCK :, : n + 1], axis=0)
             decided = n == wanted.most or (n < d and values[n] + residuals[n] < wanted.least(values))
             n_converged = int(np.count_nonzero(residuals[:n] <= tolerance))
             if n_converged == n and decided:
                 return values[:n].copy(), self._V[:, self._c : self._c + d] @ Y[:, :n]
-            history.append((d, float(np.log(residuals.max()))))
+            history.append((d, float(np.log(residuals[: n + 1].max()))))
             check = _next_check(history, tolerance)
             if self.full:
                 keep = n + 4 * BLOCK
-                if self.n_restarts == MOST_RESTARTS or keep + BLOCK > d:
+                if not restarts or self.n_restarts == MOST_RESTARTS or keep + BLOCK > d:
                     raise NotConverged(n_converged)
-                self._restart(values[:keep], Y[:, :keep])
+                self._restart(raw[:keep], Y[:, :keep])
                 history.clear()
+
+    def _ritz(self) -> tuple[_Array, _Array, _Array, _Array]:
+        """Ritz values of p(A) by decreasing size, their vectors in the basis, values of A, and residuals of these."""
+        d = self.dimension
+        raw, Y = scipy.linalg.eigh(self._T[:d, :d], check_finite=False, driver="evd")
+        raw, Y = raw[::-1], Y[:, ::-1]
+        residuals = np.linalg.norm(self._R @ Y[d - BLOCK :], axis=0)
+        values, residuals = (raw, residuals) if self.filter is None else self.filter.undone(raw, residuals)
+        return raw, Y, values, residuals
+
+    def steeper(self, n: int) -> Filter:
+        """A filter that leaves out all but the n largest, as far as this space knows; 1 is the largest eigenvalue.
+
+        Ritz values are below eigenvalues, so that none of the n is left out. Its largest value is 1e4: beyond, what is
+        wanted would drown in rounding errors of the largest.
+        """
+        raw, _, values, _ = self._ritz()
+        low = float(raw[-1]) - 0.05 * (1 - float(raw[-1])) if self.filter is None else self.filter.low
+        high = min(float(values[min(n, len(values) - 1)]), 1 - 1e-9)
+        top = np.arccosh((2 - low - high) / (high - low))
+        degree = int(np.clip(np.arccosh(1e4) / top, 1, 999))
+        return Filter(low=low, high=high, degree=degree - (degree % 2 == 0))
 
     def _restart(self, values: _Array, Y: _Array) -> None:
         """Keep these Ritz vectors, and go on from the block Q."""

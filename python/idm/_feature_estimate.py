@@ -316,6 +316,8 @@ def _mapped(points: _Array, centre: _Array, A: _Array | None) -> _Array:
 def _others(index: NeighborIndex, rows: NDArray[np.intp], k: int, threads: int) -> Neighbors:
     """The k nearest points of some of the points without themselves; of more than k copies, the last is left out."""
     found = index.nearest(index.points[rows], k + 1, threads)
+    if (found.indices[:, 0] == rows).all():
+        return Neighbors(np.ascontiguousarray(found.indices[:, 1:]), np.ascontiguousarray(found.distances[:, 1:]))
     own = found.indices == rows[:, np.newaxis]
     own[~own.any(axis=1), -1] = True
     return Neighbors(found.indices[~own].reshape(-1, k), found.distances[~own].reshape(-1, k))

@@ -1,10 +1,9 @@
 """Step 8 (c): the leading eigenpairs of the normalised kernel. The only caller of ARPACK."""
 
-import concurrent.futures
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import scipy.linalg
@@ -28,6 +27,8 @@ _DENSE = 500
 # Steps after which a search for missed eigenvalues gives up.
 _PROBE = 6
 SPARE = 400  # vectors in the basis of the block method beyond two per pair
+# Up to this many pairs a polynomial filter widens the gaps, steeper so many times at most.
+_MOST_FILTERED, _MOST_FILTERS = 128, 6
 # Up to this many points a dense matrix is the last resort.
 DENSE_AFTER_ALL = 5000
 
@@ -112,11 +113,15 @@ def _merged(known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], most: i
     """The known eigenvectors, and the leading ones of all parts."""
     values = np.concatenate([np.zeros(0), *(found.values for _, found in parts)])
     order = np.argsort(-values, kind="stable")[:most]
-    vectors = np.zeros((len(known), len(values)))
-    start = 0
-    for rows, found in parts:
-        vectors[rows, start : start + len(found.values)] = found.vectors
-        start += len(found.values)
+    if len(parts) == 1:
+        vectors = parts[0][1].vectors
+    else:
+        vectors = np.zeros((len(known), len(values)))
+        start = 0
+        for rows, found in parts:
+            vectors[rows, start : start + len(found.values)] = found.vectors
+            start += len(found.values)
+        vectors = vectors[:, order]
     restarts = [found.n_restarts for _, found in parts if found.n_restarts is not None]
     info = SolverInfo(
         solver=parts[0][1].solver if parts else "none",
@@ -126,7 +131,7 @@ def _merged(known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], most: i
     )
     return Eigenpairs(
         values=np.append(np.ones(known.shape[1]), values[order]),
-        vectors=_with_sign(np.column_stack([known, vectors[:, order]])),
+        vectors=_with_sign(np.column_stack([known, vectors])),
         info=info,
     )
 
@@ -197,7 +202,7 @@ def _with_missed_copies(problem: _Problem, found: _Found, *, thorough: bool) -> 
         if len(found.values) == 0 or len(problem.kernel) - outside.shape[1] < 8 * BLOCK:
             return found
         least = max(found.values[-1] + problem.tolerance, problem.wanted.least(found.values))
-        probe = _krylov(problem, outside, BLOCK, 1, 2)
+        probe = _krylov(problem, outside, 2 * BLOCK + SPARE, 2)
         undecided = True
         while undecided and not probe.full:
             probe.step()
@@ -232,24 +237,12 @@ def _dense(problem: _Problem) -> _Found:
     # The known eigenvector goes from eigenvalue 1 to -2, below all others.
     dense -= 3 * (problem.known @ problem.known.T)
     try:
-        values, vectors = _interruptible(scipy.linalg.eigh, dense, subset_by_index=[n - most, n - 1])
+        values, vectors = scipy.linalg.eigh(dense, subset_by_index=[n - most, n - 1])
     except scipy.linalg.LinAlgError:  # eigenvalues of many copies; all of them by another way are slower, and found
-        values, vectors = (a[..., n - most :] for a in _interruptible(scipy.linalg.eigh, dense, driver="ev"))
+        values, vectors = (a[..., n - most :] for a in scipy.linalg.eigh(dense, driver="ev"))
     values = values[::-1]
     kept = problem.wanted.count(values)
     return _Found(values=values[:kept], vectors=np.ascontiguousarray(vectors[:, ::-1][:, :kept]))
-
-
-def _interruptible(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What the function returns; LAPACK does not look for Ctrl-C, so it works in a thread that is left behind then."""
-    pool = concurrent.futures.ThreadPoolExecutor(1)
-    try:
-        future = pool.submit(function, *args, **kwargs)
-        while not concurrent.futures.wait([future], timeout=0.1).done:
-            pass
-        return future.result()
-    finally:
-        pool.shutdown(wait=False)
 
 
 def _arpack(problem: _Problem, enlarged: int, seed: int) -> _Found:
@@ -285,15 +278,46 @@ def _arpack(problem: _Problem, enlarged: int, seed: int) -> _Found:
     return _with_missed_copies(problem, found, thorough=True)
 
 
-def _krylov(problem: _Problem, outside: _Array, n_pairs: int, enlarged: int, seed: int) -> BlockLanczos:
+def _krylov(problem: _Problem, outside: _Array, most_vectors: int, seed: int) -> BlockLanczos:
     product = functools.partial(problem.kernel.multiply, threads=problem.threads)
-    return BlockLanczos(product, outside, enlarged * (2 * n_pairs + SPARE), seed, problem.threads)
+    return BlockLanczos(product, outside, most_vectors, seed, problem.threads)
 
 
 def _block(problem: _Problem, enlarged: int, seed: int) -> _Found:
-    space = _krylov(problem, problem.known, problem.wanted.most, enlarged, seed)
-    values, vectors = space.converge(problem.wanted, problem.tolerance)
-    found = _Found(
-        values=values, vectors=vectors, solver="block", n_products=space.n_products, n_restarts=space.n_restarts
-    )
+    wanted = problem.wanted
+    if wanted.most > _MOST_FILTERED:
+        space = _krylov(problem, problem.known, enlarged * (2 * wanted.most + SPARE), seed)
+        values, vectors = space.converge(wanted, problem.tolerance)
+        n_products, n_restarts = space.n_products, space.n_restarts
+    else:
+        values, vectors, n_products, n_restarts = _filtered(problem, enlarged, seed)
+    found = _Found(values=values, vectors=vectors, solver="block", n_products=n_products, n_restarts=n_restarts)
     return _with_missed_copies(problem, found, thorough=False)
+
+
+def _filtered(problem: _Problem, enlarged: int, seed: int) -> tuple[_Array, _Array, int, int]:
+    """Eigenvalues, vectors, and how many products and filters it took: small spaces, of steeper and steeper filters.
+
+    Where gaps are small, a Krylov space needs many vectors, and they cost more than the products. A Chebyshev
+    polynomial of the matrix that is small where nothing is wanted widens the gaps, as far as they are known.
+    """
+    wanted, n_products, chosen = problem.wanted, 0, None
+    # As many vectors as cost about what a product does.
+    n_vectors = max(3 * wanted.most + 12 * BLOCK, problem.kernel.matrix.values.size // len(problem.kernel))
+    for n_filters in range(_MOST_FILTERS):
+        space = _krylov(problem, problem.known, enlarged * n_vectors, seed)
+        space.filter = chosen
+        try:
+            values, vectors = space.converge(wanted, problem.tolerance, restarts=n_filters + 1 == _MOST_FILTERS)
+        except NotConverged:
+            n_products += space.n_products
+            chosen = space.steeper(wanted.most + BLOCK)
+            if n_filters + 1 == _MOST_FILTERS:
+                raise
+            continue
+        image = problem.kernel.multiply(vectors, problem.threads)
+        values = np.sum(vectors * image, axis=0)
+        order = np.argsort(-values, kind="stable")
+        n_products += space.n_products + len(values)
+        return values[order], np.ascontiguousarray(vectors[:, order]), n_products, n_filters
+    raise AssertionError
