@@ -21,6 +21,7 @@ def test_grows_with_rows_columns_and_parameters():
     assert (sizes[1] - sizes[0]) / 1e6 < 1000
 
 
+@pytest.mark.filterwarnings("ignore::idm.exceptions.SpectraDifferWarning")
 @pytest.mark.parametrize(
     "estimator", [idm.IteratedDiffusionMap(random_state=0), idm.DiffusionMap(20), idm.LocalKernelMap()]
 )
@@ -34,6 +35,7 @@ def test_covers_what_numpy_takes(estimator):
     assert peak < idm.estimate_memory(6000, 3, y.shape[1], estimator=estimator) < 10 * peak
 
 
+@pytest.mark.filterwarnings("ignore::idm.exceptions.SpectraDifferWarning")
 @pytest.mark.parametrize("estimator", [idm.IteratedDiffusionMap(), idm.DiffusionMap(20), idm.LocalKernelMap()])
 def test_a_fit_that_cannot_fit_is_refused_at_once(estimator, monkeypatch):
     X, _, y = idm.datasets.make_torus(3000, feature="theta", random_state=0)

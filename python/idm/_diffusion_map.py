@@ -85,8 +85,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     eigen_solver : {"auto", "block", "arpack", "dense"}
         "block" is a block Lanczos method, "arpack" SciPy's `eigsh`, "dense" makes an N x N matrix. "auto" takes
         "dense" up to 500 points or twice the coordinates, and "block" beyond. For 10,000 points with
-        500 neighbours, "block" is 1.6 (11 pairs) to 4 times (251 pairs) as fast as "arpack"; with 64 neighbours and
-        10 coordinates "arpack" is the faster one.
+        500 neighbours, "block" is 2.4 (11 pairs) to 4 times (251 pairs) as fast as `eigsh`, and as fast with 64
+        neighbours and 10 coordinates; "arpack" also looks for copies of eigenvalues that `eigsh` misses.
     precomputed_knn : pair of arrays or sparse matrix, optional
         The neighbours of the rows of X, instead of a search: indices and distances of shape (N, k), each point itself
         first, as `nearest_neighbors` returns them; or a sparse matrix of distances with k - 1 or k entries in every

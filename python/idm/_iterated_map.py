@@ -77,6 +77,7 @@ class IterationRecord:
     eigenvalues: _Array  # (M,), of the Laplacian in the metric of the flow
     local_dimension: _Array
     density: _Array
+    landmarks: _Rows  # (L,), rows of X
     embedding: _Array  # (L, M')
     n_coordinates: int  # M', those that matter
     distance_change: float  # of random pairs since the iteration before, relative, but for a common factor
@@ -261,6 +262,7 @@ class IteratedMap(
             record = _record(
                 fitted,
                 iteration=stopping.last,
+                landmarks=landmarks,
                 embedding=fitted.map.embedding[copies],
                 distance_change=change.update(fitted.map.embedding),
                 validation_score=_held_out_score(rows, fitted.image, held_out.coordinates, threads),

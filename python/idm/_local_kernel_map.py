@@ -200,8 +200,8 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         k = min(max(self._candidates(n_samples)), n_samples)
         return FitSize(
             n_samples=n_samples,
-            n_features=n_features * (1 + n_targets),  # derivatives
-            n_targets=n_targets,
+            n_features=n_features,
+            n_targets=n_targets * (1 + n_features),  # and their derivatives
             n_landmarks=n_samples,
             n_neighbors=k,
             pool_size=min(n_samples, 2 * k),

@@ -217,6 +217,7 @@ _RULES: dict[type, dict[str, _Rule]] = {
     SolverInfo: {"n_products": _Rule(low=0), "n_restarts": _Rule(low=0), "residuals": _Rule(shape="r", low=0)},
     IterationRecord: {
         "iteration": _Rule(low=1),
+        "landmarks": _Rule(shape="L", low=0, below="N"),
         "eigenvalues": _Rule(shape="q", low=_SPECTRUM),
         "local_dimension": _Rule(shape="L"),
         "density": _Rule(shape="L", low=_POSITIVE),

@@ -113,7 +113,7 @@ def _merged(known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], most: i
     """The known eigenvectors, and the leading ones of all parts."""
     values = np.concatenate([np.zeros(0), *(found.values for _, found in parts)])
     order = np.argsort(-values, kind="stable")[:most]
-    if len(parts) == 1:
+    if len(parts) == 1 and len(parts[0][0]) == len(known):
         vectors = parts[0][1].vectors
     else:
         vectors = np.zeros((len(known), len(values)))
