@@ -128,7 +128,8 @@ def test_the_recall_of_few_points_means_something(rng):
 
 def test_without_matplotlib_there_is_a_table_and_a_hint(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for name in ("matplotlib", "matplotlib.figure"):  # another test may have loaded it
+        monkeypatch.setitem(sys.modules, name, None)
     assert main(["demo", "annulus-radius", "-n", "200"]) == 0
     captured = capsys.readouterr()
     assert "kept iteration" in captured.out
