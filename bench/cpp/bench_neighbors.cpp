@@ -24,21 +24,6 @@ void tree_torus(benchmark::State& state) { search(state, torus(n_points), Neighb
 void blocked_gaussian_30(benchmark::State& state) { search(state, gaussian(n_points, 30), NeighborMethod::blocked); }
 void blocked_gaussian_250(benchmark::State& state) { search(state, gaussian(n_points, 250), NeighborMethod::blocked); }
 
-// The points that count each query among their 500 neighbours.
-void reverse_torus(benchmark::State& state) {
-    const Matrix points = torus(n_points), queries = points.array() + 0.01;
-    const Neighbors neighbors(points, k);
-    const Matrix radii = neighbors.distance.rightCols(1);
-    const IndexMatrix last = neighbors.index.rightCols(1), twins = IndexMatrix::Constant(n_points, 1, -1);
-    const Execution execution{static_cast<int>(state.range(0))};
-    const NeighborIndex index(view(points), execution);
-    for (auto _ : state) {
-        benchmark::DoNotOptimize(index.reverse({view(radii), {last.data(), n_points, 1}}, view(queries),
-                                               {twins.data(), n_points, 1}, execution));
-    }
-}
-
-BENCHMARK(reverse_torus)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(tree_torus)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(blocked_gaussian_30)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(blocked_gaussian_250)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
