@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
 import idm
-from idm import _model_file
+from idm import _model_file, _model_rules
 from idm._neighbors import NeighborIndex
 from small_models import METHODS, MODELS, fitted, results
 
@@ -201,13 +201,13 @@ def test_every_array_has_a_rule_and_every_rule_a_field():
                 found.setdefault(arm, set())
                 array_fields(arm, found)
         arrays = {n for n, h in hints.items() for arm in _model_file._arms(h) if typing.get_origin(arm) is np.ndarray}
-        assert arrays <= set(_model_file._RULES[cls])
-        assert set(_model_file._RULES[cls]) <= set(hints)
+        assert arrays <= set(_model_rules.RULES[cls])
+        assert set(_model_rules.RULES[cls]) <= set(hints)
     for cls, arrays in found.items():
-        assert arrays <= set(_model_file._RULES.get(cls, {})), cls
-    for cls in set(_model_file._RULES) - set(_model_file._FITTED):
+        assert arrays <= set(_model_rules.RULES.get(cls, {})), cls
+    for cls in set(_model_rules.RULES) - set(_model_file._FITTED):
         assert cls in found
-        assert set(_model_file._RULES[cls]) <= set(_model_file._field_hints(cls))
+        assert set(_model_rules.RULES[cls]) <= set(_model_file._field_hints(cls))
 
 
 # What is refused.
