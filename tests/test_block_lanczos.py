@@ -71,8 +71,7 @@ def test_steeper_filters_find_what_is_close_together(rng):
     A, _ = matrix_of(values, rng)
     chosen, spaces = None, 0
     while spaces < 6:
-        space, spaces = BlockLanczos(lambda x: A @ x, np.empty((700, 0)), 136, 0, 1), spaces + 1
-        space.filter = chosen
+        space, spaces = BlockLanczos(lambda x: A @ x, np.empty((700, 0)), 136, 0, 1, chosen), spaces + 1
         try:
             found, vectors = space.converge(Wanted(most=10), 1e-10, restarts=False)
             break

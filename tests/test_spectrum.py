@@ -93,6 +93,15 @@ def test_more_copies_of_an_eigenvalue_than_a_block_has_vectors(solver):
     np.testing.assert_allclose(values[11:], values[1] ** 2, rtol=0, atol=5e-14)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_copies_down_to_a_share_are_all_found(solver):
+    corners = np.stack(np.meshgrid(*[[0.0, 1.0]] * 10), axis=-1).reshape(-1, 10)
+    kernel = make_kernel(corners, 1024)
+    first = solve(kernel, 2, 2)[0][1]
+    values, _ = solve(kernel, 100, 2, solver=solver, least_share=first**1.5)  # between the second and the third
+    np.testing.assert_allclose(values, np.repeat([1, first, first**2], [1, 10, 45]), rtol=0, atol=1e-10)
+
+
 @pytest.mark.parametrize(("n", "n_pairs"), [(3, 2), (6, 3), (30, 6), (70, 30), (120, 119)])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_few_points(rng, n, n_pairs, solver):
@@ -181,7 +190,7 @@ def test_failure_says_how_many_converged(rng, solver, monkeypatch):
     kernel = make_kernel(np.column_stack([np.cos(t), np.sin(t)]), 20)
     attempts = []
     monkeypatch.setattr(_block_lanczos, "MOST_RESTARTS", 0)
-    monkeypatch.setattr(_spectrum, "_MOST_FILTERS", 1)
+    monkeypatch.setattr(_spectrum, "_MOST_FILTERS", 0)
     monkeypatch.setattr(_spectrum, "DENSE_AFTER_ALL", 0)
     eigsh = scipy.sparse.linalg.eigsh
 

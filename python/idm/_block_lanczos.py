@@ -46,10 +46,6 @@ class Filter:
     high: float
     degree: int
 
-    def _inside(self, x: _Array) -> _Array:
-        """-1 to 1 for low to high."""
-        return (2 * x - (self.low + self.high)) / (self.high - self.low)
-
     def apply(self, product: Callable[[_Array], _Array], block: _Array) -> _Array:
         """p(A) times a block, by T_j+1 = 2 x T_j - T_j-1."""
         centre, half = (self.low + self.high) / 2, (self.high - self.low) / 2
@@ -79,20 +75,26 @@ class NotConverged(Exception):
 class BlockLanczos:
     """The Krylov space of a random block, outside of some vectors that are known.
 
-    The basis V = [outside, kept, blocks] and the projection T of the matrix A on [kept, blocks] obey A V = V T + Q R,
-    with Q the next block: the residual of a Ritz vector V y is \\|R y_last\\|, where y_last belongs to the last block.
+    The basis V = [outside, kept, blocks] and the projection T of the matrix A, or of p(A) for a filter p, on [kept,
+    blocks] obey A V = V T + Q R, with Q the next block: the residual of a Ritz vector V y is \\|R y_last\\|, where
+    y_last belongs to the last block.
     """
 
     def __init__(
-        self, product: Callable[[_Array], _Array], outside: _Array, most_vectors: int, seed: int, threads: int
+        self,
+        product: Callable[[_Array], _Array],
+        outside: _Array,
+        most_vectors: int,
+        seed: int,
+        threads: int,
+        chosen: Filter | None = None,
     ) -> None:
         n, c = outside.shape
         most = min(most_vectors, n - c) // BLOCK * BLOCK
-        self._product, self._threads, self._c = product, threads, c
+        self._product, self._threads, self._c, self._filter = product, threads, c, chosen
         self._V = np.empty((n, c + most))
         self._V[:, :c] = outside
         self._T = np.zeros((most, most))
-        self.filter: Filter | None = None
         self.dimension = self.n_products = self.n_restarts = 0
         self._previous: _Array | None = None  # the block before Q, if Q R came from a product with it
         self._Q, self._R = self._orthonormal(random_block(n, BLOCK, seed))
@@ -106,8 +108,8 @@ class BlockLanczos:
         """Extend the space by the block Q, and find the next."""
         d, Q = self.dimension, self._Q
         self._V[:, self._c + d : self._c + d + BLOCK] = Q
-        W = self._product(Q) if self.filter is None else self.filter.apply(self._product, Q)
-        self.n_products += BLOCK * (1 if self.filter is None else self.filter.degree)
+        W = self._product(Q) if self._filter is None else self._filter.apply(self._product, Q)
+        self.n_products += BLOCK * (1 if self._filter is None else self._filter.degree)
         if self._previous is not None:
             self._T[d : d + BLOCK, d - BLOCK : d] = self._R
             self._T[d - BLOCK : d, d : d + BLOCK] = self._R.T
@@ -158,7 +160,7 @@ class BlockLanczos:
         raw, Y = scipy.linalg.eigh(self._T[:d, :d], check_finite=False, driver="evd")
         raw, Y = raw[::-1], Y[:, ::-1]
         residuals = np.linalg.norm(self._R @ Y[d - BLOCK :], axis=0)
-        values, residuals = (raw, residuals) if self.filter is None else self.filter.undone(raw, residuals)
+        values, residuals = (raw, residuals) if self._filter is None else self._filter.undone(raw, residuals)
         return raw, Y, values, residuals
 
     def steeper(self, n: int) -> Filter:
@@ -168,7 +170,7 @@ class BlockLanczos:
         wanted would drown in rounding errors of the largest.
         """
         raw, _, values, _ = self._ritz()
-        low = float(raw[-1]) - 0.05 * (1 - float(raw[-1])) if self.filter is None else self.filter.low
+        low = float(raw[-1]) - 0.05 * (1 - float(raw[-1])) if self._filter is None else self._filter.low
         high = min(float(values[min(n, len(values) - 1)]), 1 - 1e-9)
         top = np.arccosh((2 - low - high) / (high - low))
         degree = int(np.clip(np.arccosh(1e4) / top, 1, 999))

@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
-from idm._block_lanczos import BLOCK, BlockLanczos, NotConverged, Wanted, random_block
+from idm._block_lanczos import BLOCK, BlockLanczos, Filter, NotConverged, Wanted, random_block
 from idm._kernel import Kernel
 from idm._threads import one_blas_thread
 from idm._warnings import SILENT, Advice
@@ -28,7 +28,7 @@ _DENSE = 500
 _PROBE = 6
 SPARE = 400  # vectors in the basis of the block method beyond two per pair
 # Up to this many pairs a polynomial filter widens the gaps, steeper so many times at most.
-_MOST_FILTERED, _MOST_FILTERS = 128, 6
+_MOST_FILTERED, _MOST_FILTERS = 128, 5
 # Up to this many points a dense matrix is the last resort.
 DENSE_AFTER_ALL = 5000
 
@@ -201,8 +201,10 @@ def _with_missed_copies(problem: _Problem, found: _Found, *, thorough: bool) -> 
         outside = np.column_stack([problem.known, found.vectors])
         if len(found.values) == 0 or len(problem.kernel) - outside.shape[1] < 8 * BLOCK:
             return found
-        least = max(found.values[-1] + problem.tolerance, problem.wanted.least(found.values))
-        probe = _krylov(problem, outside, 2 * BLOCK + SPARE, 2)
+        complete = len(found.values) == problem.wanted.most
+        least = found.values[-1] + problem.tolerance if complete else problem.wanted.least(found.values)
+        # Another start each time: of the last, nothing is left outside of what was found from it.
+        probe = _krylov(problem, outside, 2 * BLOCK + SPARE, 1 + outside.shape[1])
         undecided = True
         while undecided and not probe.full:
             probe.step()
@@ -278,9 +280,11 @@ def _arpack(problem: _Problem, enlarged: int, seed: int) -> _Found:
     return _with_missed_copies(problem, found, thorough=True)
 
 
-def _krylov(problem: _Problem, outside: _Array, most_vectors: int, seed: int) -> BlockLanczos:
+def _krylov(
+    problem: _Problem, outside: _Array, most_vectors: int, seed: int, chosen: Filter | None = None
+) -> BlockLanczos:
     product = functools.partial(problem.kernel.multiply, threads=problem.threads)
-    return BlockLanczos(product, outside, most_vectors, seed, problem.threads)
+    return BlockLanczos(product, outside, most_vectors, seed, problem.threads, chosen)
 
 
 def _block(problem: _Problem, enlarged: int, seed: int) -> _Found:
@@ -301,23 +305,23 @@ def _filtered(problem: _Problem, enlarged: int, seed: int) -> tuple[_Array, _Arr
     Where gaps are small, a Krylov space needs many vectors, and they cost more than the products. A Chebyshev
     polynomial of the matrix that is small where nothing is wanted widens the gaps, as far as they are known.
     """
-    wanted, n_products, chosen = problem.wanted, 0, None
+    wanted, chosen, n_products, n_filters = problem.wanted, None, 0, 0
     # As many vectors as cost about what a product does.
     n_vectors = max(3 * wanted.most + 12 * BLOCK, problem.kernel.matrix.values.size // len(problem.kernel))
-    for n_filters in range(_MOST_FILTERS):
-        space = _krylov(problem, problem.known, enlarged * n_vectors, seed)
-        space.filter = chosen
+    while True:
+        space = _krylov(problem, problem.known, enlarged * n_vectors, seed, chosen)
         try:
-            values, vectors = space.converge(wanted, problem.tolerance, restarts=n_filters + 1 == _MOST_FILTERS)
+            values, vectors = space.converge(wanted, problem.tolerance, restarts=n_filters == _MOST_FILTERS)
+            break
         except NotConverged:
-            n_products += space.n_products
-            chosen = space.steeper(wanted.most + BLOCK)
-            if n_filters + 1 == _MOST_FILTERS:
+            if n_filters == _MOST_FILTERS:
                 raise
-            continue
-        image = problem.kernel.multiply(vectors, problem.threads)
-        values = np.sum(vectors * image, axis=0)
+        finally:
+            n_products += space.n_products
+        chosen, n_filters = space.steeper(wanted.most + BLOCK), n_filters + 1
+    if chosen is not None:  # values of p(A) have the rounding errors of its largest
+        values = np.sum(vectors * problem.kernel.multiply(vectors, problem.threads), axis=0)
         order = np.argsort(-values, kind="stable")
-        n_products += space.n_products + len(values)
-        return values[order], np.ascontiguousarray(vectors[:, order]), n_products, n_filters
-    raise AssertionError
+        values, vectors = values[order], np.ascontiguousarray(vectors[:, order])
+        n_products += len(values)
+    return values, vectors, n_products, n_filters
