@@ -14,14 +14,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-from harness import save
+from harness import memory, save
 
 import idm
-
-
-def memory(name):
-    """Bytes that this process takes (VmRSS), or took at its peak (VmHWM)."""
-    return 1024 * int(Path("/proc/self/status").read_text().split(f"{name}:")[1].split()[0])
 
 
 def one_fit(n, m, dtype, n_jobs):

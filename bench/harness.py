@@ -6,10 +6,12 @@ the best round counts, and what is reported is a ratio of two such times.
 
 import datetime
 import json
+import multiprocessing
 import os
 import platform
 import sys
 import time
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from unittest import mock
@@ -62,6 +64,31 @@ def save(path, record):
     command = " ".join(["python", f"bench/{Path(sys.argv[0]).name}", *given])
     record |= {"command": command, "date": str(datetime.date.today()), "machine": machine(), "versions": versions()}
     Path(path).write_text(json.dumps(record, indent=1) + "\n")
+
+
+@contextmanager
+def busy_processes(n):
+    """Processes beside this one that do nothing, with all their might; they end with it, however it ends."""
+    processes = [multiprocessing.get_context("spawn").Process(target=_spin, args=(os.getpid(),)) for _ in range(n)]
+    for process in processes:
+        process.start()
+    time.sleep(2 if n else 0)  # until they are up
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+
+
+def _spin(parent):
+    while os.getppid() == parent:
+        sum(range(100_000))
+
+
+def memory(name):
+    """Bytes that this process takes (VmRSS), or took at its peak (VmHWM); Linux."""
+    return 1024 * int(Path("/proc/self/status").read_text().split(f"{name}:")[1].split()[0])
 
 
 def machine():

@@ -6,35 +6,12 @@ Quiet and busy rounds take turns. With as many busy processes as processors, hal
 """
 
 import argparse
-import multiprocessing
 import os
 import time
-from contextlib import contextmanager
 
-from harness import Report
+from harness import Report, busy_processes
 
 import idm
-
-
-def spin():
-    parent = os.getppid()
-    while os.getppid() == parent:
-        sum(range(100_000))
-
-
-@contextmanager
-def neighbours(n):
-    """Processes that do nothing, with all their might."""
-    processes = [multiprocessing.get_context("spawn").Process(target=spin, daemon=True) for _ in range(n)]
-    for process in processes:
-        process.start()
-    time.sleep(2)  # until they are up
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.join()
 
 
 def main():
@@ -55,7 +32,7 @@ def main():
     best = {name: [float("inf")] * 2 for name in tasks}
     for _ in range(arguments.rounds):
         for busy in (0, 1):
-            with neighbours(arguments.busy * busy):
+            with busy_processes(arguments.busy * busy):
                 for name, task in tasks.items():
                     start = time.perf_counter()
                     task()

@@ -8,12 +8,10 @@ Memory is the resident set (Linux), the mean of the first and of the last quarte
 
 import argparse
 import hashlib
-import multiprocessing
-import os
 import time
-from pathlib import Path
 
 import numpy as np
+from harness import busy_processes, memory
 
 import idm
 
@@ -21,26 +19,14 @@ import idm
 MOST_GROWTH = 0.05
 
 
-def resident():
-    """Megabytes of this process."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024
-
-
-def busy(parent):
-    """Work for nothing, as long as the parent lives."""
-    while os.getppid() == parent:
-        pass
-
-
 def repeat(name, call, times):
     """Call so often, print a row of the table; whether memory was flat and all results were equal."""
-    memory, hashes, start = [], set(), time.perf_counter()
+    resident, hashes, start = [], set(), time.perf_counter()
     for _ in range(times):
         hashes.add(hashlib.sha256(call().tobytes()).hexdigest())
-        memory.append(resident())
+        resident.append(memory("VmRSS") / 1e6)
     seconds, quarter = (time.perf_counter() - start) / times, max(1, times // 4)
-    first, last = np.mean(memory[:quarter]), np.mean(memory[-quarter:])
+    first, last = np.mean(resident[:quarter]), np.mean(resident[-quarter:])
     print(
         f"{name:<24}{times:>7}{seconds:>9.3f}s{first:>10.1f}{last:>10.1f}{last / first - 1:>9.2%}{len(hashes):>9}",
         flush=True,
@@ -73,14 +59,7 @@ if __name__ == "__main__":
     parser.add_argument("--transforms", type=int, default=2000)
     parser.add_argument("--n-samples", type=int, default=2000)
     options = parser.parse_args()
-    neighbors = [multiprocessing.get_context("spawn").Process(target=busy, args=(os.getpid(),)) for _ in range(2)]
-    for neighbor in neighbors:
-        neighbor.start()
-    try:
+    with busy_processes(2):
         well = soak(options.fits, options.transforms, options.n_samples)
-    finally:
-        for neighbor in neighbors:
-            neighbor.kill()
-            neighbor.join()
     print("memory is flat, and all results are equal" if well else "memory grows, or results differ")
     raise SystemExit(not well)

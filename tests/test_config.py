@@ -1,5 +1,6 @@
 """What is installed: variants, exported symbols, and what show_config says of them."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,3 +51,17 @@ def test_only_pyinit_is_exported(isa):
     (library,) = Path(_core.__file__).parent.glob(f"_{isa}.*.so")
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True)
     assert [line.split()[-1] for line in symbols.stdout.splitlines()] == [f"PyInit__{isa}"]
+
+
+def test_waits_are_short_unless_the_user_says_otherwise(monkeypatch):
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+        monkeypatch.delenv(name, raising=False)
+    with _select._short_waits():
+        assert int(os.environ["GOMP_SPINCOUNT"]) <= 1000
+    assert "GOMP_SPINCOUNT" not in os.environ
+    for name, value in (("OMP_WAIT_POLICY", "active"), ("GOMP_SPINCOUNT", "7")):
+        monkeypatch.setenv(name, value)
+        with _select._short_waits():
+            assert os.environ[name] == value
+        assert os.environ[name] == value
+        monkeypatch.delenv(name)

@@ -164,6 +164,19 @@ def test_the_picture_has_a_panel_per_iteration_and_marks_the_neighbors():
     np.testing.assert_allclose(star, X[3:4])
 
 
+def test_pictures_are_of_the_landmarks():
+    X, _, y = idm.datasets.make_annulus(150, feature="radius", random_state=0)
+    model = idm.IteratedDiffusionMap(max_iter=1, n_landmarks=100, random_state=0).fit(X, y)
+    figure = idm.plot.iterations(model, X, y, point=model.landmarks_[7])
+    assert len(figure.axes[0].collections[0].get_offsets()) == 100
+    others = np.setdiff1d(np.arange(150), model.landmarks_)
+    for row in others[[0, -1]]:
+        with pytest.raises(ValueError, match=rf"point must be one of landmarks_, got {row}; one near it is \d+"):
+            idm.plot.iterations(model, X, y, point=row)
+    with pytest.raises(ValueError, match="X must be the 150 rows that the model was fitted to, got 149"):
+        idm.plot.iterations(model, X[1:], y[1:])
+
+
 def test_there_is_no_picture_of_a_model_that_was_not_fitted(rng):
     X = rng.normal(size=(20, 2))
     with pytest.raises(NotFittedError, match="IteratedDiffusionMap"):

@@ -267,8 +267,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         Those at most as far from the nearest of the data as its own `n_neighbors_bandwidth`-th neighbour.
         """
-        queries, threads = self._queries(X)
-        return in_batches(lambda part: (self._map.supported(part, threads),), queries)[0]
+        return self._map.supported(*self._queries(X))
 
     def _queries(self, X: ArrayLike) -> tuple[NDArray[np.floating[Any]], int]:
         check_is_fitted(self)

@@ -1,11 +1,12 @@
 """A fitted diffusion map, plain or of the flow, and its extension to new points (section 7 of the method)."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from idm._batches import in_batches
 from idm._coordinates import Coordinates
 from idm._metric import Flow
 from idm._neighbors import NeighborIndex, Neighbors
@@ -38,9 +39,9 @@ class FittedMap:
         near: NDArray[np.bool_] = nearest.distances[:, 0] <= self.support[nearest.indices[:, 0]]
         return near
 
-    def supported(self, queries: _Array, threads: int) -> NDArray[np.bool_]:
-        """The same for points whose nearest data are not known yet."""
-        return self.near(self.index.nearest(queries, 1, threads))
+    def supported(self, queries: NDArray[np.floating[Any]], threads: int) -> NDArray[np.bool_]:
+        """The same for any number of points, whose nearest data are not known yet."""
+        return in_batches(lambda part: (self.near(self.index.nearest(part, 1, threads)),), queries)[0]
 
 
 def support_radii(nearest: Neighbors, n_near: int) -> _Array:
@@ -50,9 +51,9 @@ def support_radii(nearest: Neighbors, n_near: int) -> _Array:
     but 1 % of them need. Copies of a point are not its neighbours.
     """
     distances = nearest.distances
-    n_near = min(n_near, distances.shape[1])
-    first_apart = np.min(distances, axis=1, initial=np.inf, where=distances > 0)
-    radii = np.where(distances[:, n_near - 1] > 0, distances[:, n_near - 1], first_apart)
+    radii = distances[:, min(n_near, distances.shape[1]) - 1].copy()
+    copies = distances[radii == 0]
+    radii[radii == 0] = np.min(copies, axis=1, initial=np.inf, where=copies > 0)
     needed = np.quantile(distances[:, 1] / radii[nearest.indices[:, 1]], 0.99)
     return radii * max(1.0, 2 * float(needed))
 

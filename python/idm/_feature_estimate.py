@@ -50,7 +50,7 @@ class FeatureEstimate(Protocol):
         """(m, m), the mean of DH^T DH, if the estimate has derivatives."""
 
     def at(self, queries: _Array, threads: int) -> _Array:
-        """The estimate (Q, n) at new rows; at rows of the fit, the one without their own y."""
+        """The estimate (Q, n) at new rows, not too many at once; at rows of the fit, the one without their own y."""
 
 
 def fit_estimate(
@@ -225,13 +225,10 @@ class LocalAffine:
     def at(self, queries: _Array, threads: int) -> _Array:
         """See FeatureEstimate. Each row's result depends on that row alone, to the bit."""
         mapped = _mapped(queries / self.units[0], self.centre, self.A)
-        result = np.empty((len(queries), self.values.shape[1]))
-        for rows in batches(len(queries), _N_NEIGHBORS):
-            near = self.index.nearest(mapped[rows], min(_N_NEIGHBORS, len(self.index)), threads)
-            fitted = _estimates(self.index, self.values, mapped[rows], near, [self.factor], [self.gamma], threads)
-            twins = near.twins()
-            result[rows] = np.where(twins[:, np.newaxis] >= 0, self.left_out[twins], self.units[1] * fitted[:, 0, 0])
-        return result
+        near = self.index.nearest(mapped, min(_N_NEIGHBORS, len(self.index)), threads)
+        fitted = _estimates(self.index, self.values, mapped, near, [self.factor], [self.gamma], threads)
+        twins = near.twins()
+        return np.where(twins[:, np.newaxis] >= 0, self.left_out[twins], self.units[1] * fitted[:, 0, 0])
 
 
 def adapted_estimate(points: _Array, values: _Array, random_state: np.random.RandomState, threads: int) -> LocalAffine:

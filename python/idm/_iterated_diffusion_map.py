@@ -35,8 +35,8 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
     Parameters
     ----------
     n_components : int
-        M, the coordinates that each iteration computes; one less than the landmarks, if that is less. Those below 1e-3
-        of the largest are dropped.
+        M, the most coordinates of an iteration; one less than the landmarks, if that is less. Those with less than 1e-3
+        of the weight of the first are not computed.
     tau : float
         The step of the flow, from 0 (nothing happens) to 1 (only the feature counts).
     max_iter : int
@@ -103,7 +103,7 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
     n_iter_ : int
         The iteration that was kept.
     iterations_ : list of IterationRecord
-        All iterations that were run.
+        All iterations that were run, with arrays of the landmarks.
     stop_reason_ : str
         Why there are no more: "converged", "no improvement" of the score, "max_iter", "callback" (it returned True),
         "coincident points" (the map has collapsed to points, but for rounding errors) or "eigenpairs" (those of the

@@ -74,7 +74,7 @@ class IterationRecord:
     iteration: int
     epsilon: float
     diffusion_time: float
-    eigenvalues: _Array  # (M,), of the Laplacian in the metric of the flow
+    eigenvalues: _Array  # (M',), of the Laplacian in the metric of the flow
     local_dimension: _Array
     density: _Array
     landmarks: _Rows  # (L,), rows of X
@@ -185,10 +185,13 @@ class IteratedMap(
         with progress(self.max_iter, self.verbose) as shown:
             iterations, records = self._iterate(rows, stopping, random_state, threads, shown)
             shown.after("other rows")
-            embedding = _mapped(rows, records[stopping.kept - 1].embedding, iterations[: stopping.kept], threads)
-        known = np.setdiff1d(np.arange(len(points)), rows.outlying)
-        self._regression = None if rows.estimate is not None else _regression(embedding[known], features[known])
-        self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, iterations[: stopping.kept]
+            kept = iterations[: stopping.kept]
+            embedding = _all_coordinates(rows, records[stopping.kept - 1].embedding, kept, threads)
+        self._regression: Regression | None = None
+        if rows.estimate is None:
+            known = np.setdiff1d(np.arange(len(points)), rows.outlying)
+            self._regression = _regression(embedding[known], features[known])
+        self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, kept
         self._placing = rows.placing[rows.landmarks]
         self._feature_map: tuple[_Array, float] | None = None
         self.iterations_, self.n_iter_ = records, stopping.kept
@@ -226,9 +229,9 @@ class IteratedMap(
             estimate, placing[train] = fit_estimate(
                 self.feature_estimator, points[every], features[every], random_state, threads
             )
-            others = np.setdiff1d(np.arange(len(points)), train)
+            others, at = np.setdiff1d(np.arange(len(points)), train), estimate.at
             if len(others):
-                placing[others] = estimate.at(points[others], threads)
+                (placing[others],) = in_batches(lambda part: (at(part, threads),), points[others])
         return _FitRows(
             points=points,
             features=features,
@@ -285,18 +288,19 @@ class IteratedMap(
         Each row's result depends on that row alone, to the bit (as far as that of a `feature_estimator` does). Rows
         far from all training data get an `ExtrapolationWarning`; `supported` tells which they are.
         """
-        check_is_fitted(self)
-        threads = n_threads(self.n_jobs)
-        extended, supported = in_batches(lambda part: self._extend(part, threads), estimator_queries(self, X))
+        queries, threads = self._queries(X)
+        extended, supported = in_batches(lambda part: self._extend(part, threads), queries)
         warn_unsupported(supported)
         return extended
 
     def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which rows of X are near enough to the training data for `transform` to say something: (rows,)."""
+        queries, threads = self._queries(X)
+        return self._iterations[0].map.supported(queries, threads)
+
+    def _queries(self, X: ArrayLike) -> tuple[NDArray[np.floating[Any]], int]:
         check_is_fitted(self)
-        threads = n_threads(self.n_jobs)
-        first = self._iterations[0].map
-        return in_batches(lambda part: (first.supported(part, threads),), estimator_queries(self, X))[0]
+        return estimator_queries(self, X), n_threads(self.n_jobs)
 
     @property
     def feature_map_(self) -> _Array:
@@ -322,9 +326,8 @@ class IteratedMap(
 
     def _estimated(self, X: ArrayLike) -> _Array:
         """The features (rows, n) of new points."""
-        check_is_fitted(self)
-        threads = n_threads(self.n_jobs)
-        estimated, supported = in_batches(lambda part: self._estimate_part(part, threads), estimator_queries(self, X))
+        queries, threads = self._queries(X)
+        estimated, supported = in_batches(lambda part: self._estimate_part(part, threads), queries)
         warn_unsupported(supported)
         return estimated
 
@@ -457,7 +460,7 @@ def _advanced(new: NewPoints, iterations: list[Iteration], threads: int) -> NewP
     return new
 
 
-def _mapped(rows: _FitRows, embedding: _Array, iterations: list[Iteration], threads: int) -> _Array:
+def _all_coordinates(rows: _FitRows, embedding: _Array, iterations: list[Iteration], threads: int) -> _Array:
     """The coordinates (N, M') of all rows, given those of the landmarks."""
     result = np.empty((len(rows.points), embedding.shape[1]))
     result[rows.landmarks] = embedding

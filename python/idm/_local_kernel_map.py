@@ -160,17 +160,19 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self, points: _Array, features: _Array, settings: Settings, of_y: MapOptions, threads: int
     ) -> tuple[Iteration, Coordinates]:
         """The maps of X in the metric of y and of y, at the first number of neighbours at which their spectra agree."""
-        of_x, n = NeighborIndex(points), len(points)
+        of_x, n, candidates = NeighborIndex(points), len(points), self._candidates(len(points))
+        most = replace(settings, n_neighbors=candidates[0])
+        pool = of_x.nearest(None, most.pool_size(n), threads)
+        near_y = NeighborIndex(features).nearest(None, min(candidates[0], n), threads, name="y")
         best: tuple[Iteration, Coordinates] | None = None
         difference = np.inf
-        for k in self._candidates(n):
+        for k in candidates:
             settings = replace(settings, n_neighbors=k)
             try:
                 iteration = fit_iteration(
-                    of_x, of_x.nearest(None, settings.pool_size(n), threads), features, settings, threads, Progress()
+                    of_x, pool.first(settings.pool_size(n)), features, settings, threads, Progress()
                 )
-                neighbors = NeighborIndex(features).nearest(None, min(k, n), threads, name="y")
-                map_of_y = diffusion_coordinates(neighbors, of_y, threads, exact=True)
+                map_of_y = diffusion_coordinates(near_y.first(k), of_y, threads, exact=True)
             except (CoincidentPointsError, EigenpairError):
                 if best is None:
                     raise
@@ -190,7 +192,7 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return best
 
     def _candidates(self, n_rows: int) -> list[int]:
-        """Numbers of neighbours, of which the first that does is taken."""
+        """Numbers of neighbours, by decreasing size, of which the first that does is taken."""
         if is_auto(self.n_neighbors, "n_neighbors", "'auto' or an integer >= 2", numbers.Integral):
             fewer = [int(np.clip(n_rows // part, *_NEIGHBORS)) for part in (5, 10)]
             return sorted({_NEIGHBORS[1], *fewer}, reverse=True)
@@ -230,8 +232,7 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which rows of X are near enough to the training data for `predict` to say something: (rows,)."""
-        queries, threads = self._queries(X)
-        return in_batches(lambda part: (self._iteration.map.supported(part, threads),), queries)[0]
+        return self._iteration.map.supported(*self._queries(X))
 
     def _queries(self, X: ArrayLike) -> tuple[NDArray[np.floating[Any]], int]:
         check_is_fitted(self)

@@ -22,7 +22,7 @@ def estimate_memory(n_samples: int, n_features: int, n_targets: int = 1, *, esti
     --------
     >>> import idm
     >>> print(f"{idm.estimate_memory(1_000_000, 3) / 1e9:.1f} GB")
-    1.3 GB
+    1.1 GB
 
     """
     estimator = IteratedDiffusionMap() if estimator is None else estimator

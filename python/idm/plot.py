@@ -44,7 +44,8 @@ def iterations(model: IteratedDiffusionMap, X: ArrayLike, y: ArrayLike, *, point
         row = as_integer(point, "point", low=0, high=len(model.embedding_) - 1)
         chosen = int(np.searchsorted(model.landmarks_, row))
         if row not in model.landmarks_:
-            raise ValueError(f"point must be one of landmarks_, got {row}; the next is {model.landmarks_[chosen - 1]}")
+            near = model.landmarks_[min(chosen, len(model.landmarks_) - 1)]
+            raise ValueError(f"point must be one of landmarks_, got {row}; one near it is {near}")
     panels = [("data", points)]
     panels += [(f"iteration {r.iteration}", r.embedding) for r in model.iterations_[: model.n_iter_]]
     figure = _figure(figsize=(2.9 * len(panels), 6), layout="constrained")
