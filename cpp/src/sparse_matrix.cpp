@@ -1,5 +1,6 @@
 #include "idm/sparse_matrix.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <vector>
@@ -22,15 +23,25 @@ void SparseMatrix::allocate_entries() {
 }
 
 void multiply(SparseView a, ConstMatrixView x, MatrixView y, const Execution& execution) {
-    parallel_for(
-        a.n_rows, 64, execution, [] { return 0; },
-        [&](Index begin, Index end, int, Region&) {
-            for (Index i = begin; i < end; ++i) {
-                const std::int64_t first = a.row_start[i];
-                weighted_rows(a.columns + first, a.values + first, a.row_start[i + 1] - first, x.data(), x.cols(),
-                              y.row(i).data());
-            }
-        });
+    constexpr Index most_columns = 16;
+    Matrix some;  // columns of x: entries of `a` take rows of x at random, which should lie close together
+    for (Index c = 0; c < x.cols(); c += most_columns) {
+        const Index width = std::min(most_columns, x.cols() - c);
+        const double* rows = x.data();
+        if (width < x.cols()) {
+            some = x.middleCols(c, width);
+            rows = some.data();
+        }
+        parallel_for(
+            a.n_rows, 64, execution, [] { return 0; },
+            [&](Index begin, Index end, int, Region&) {
+                for (Index i = begin; i < end; ++i) {
+                    const std::int64_t first = a.row_start[i];
+                    weighted_rows(a.columns + first, a.values + first, a.row_start[i + 1] - first, rows, width,
+                                  y.row(i).data() + c);
+                }
+            });
+    }
 }
 
 Index connected_components(SparseView matrix, double least, IndexMatrixView labels) {
