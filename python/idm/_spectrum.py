@@ -288,15 +288,17 @@ def _krylov(
 
 
 def _block(problem: _Problem, enlarged: int, seed: int) -> _Found:
-    wanted = problem.wanted
-    if wanted.most > _MOST_FILTERED:
-        space = _krylov(problem, problem.known, enlarged * (2 * wanted.most + SPARE), seed)
-        values, vectors = space.converge(wanted, problem.tolerance)
-        n_products, n_restarts = space.n_products, space.n_restarts
-    else:
-        values, vectors, n_products, n_restarts = _filtered(problem, enlarged, seed)
+    solve = _unfiltered if problem.wanted.most > _MOST_FILTERED else _filtered
+    values, vectors, n_products, n_restarts = solve(problem, enlarged, seed)
     found = _Found(values=values, vectors=vectors, solver="block", n_products=n_products, n_restarts=n_restarts)
     return _with_missed_copies(problem, found, thorough=False)
+
+
+def _unfiltered(problem: _Problem, enlarged: int, seed: int) -> tuple[_Array, _Array, int, int]:
+    """Eigenvalues, vectors, and how many products and restarts it took: one large space."""
+    space = _krylov(problem, problem.known, enlarged * (2 * problem.wanted.most + SPARE), seed)
+    values, vectors = space.converge(problem.wanted, problem.tolerance)
+    return values, vectors, space.n_products, space.n_restarts
 
 
 def _filtered(problem: _Problem, enlarged: int, seed: int) -> tuple[_Array, _Array, int, int]:
