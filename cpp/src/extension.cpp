@@ -18,10 +18,17 @@ namespace {
 constexpr Index few_points = 4096;
 constexpr double large_share = 0.2;
 
-// |dx|^2 of some points from a base, by their position in the tree.
+// Some points, with |dx|^2 from a base and how far their own pools reach, squared.
 struct Candidates {
-    std::vector<double> squared;
-    std::vector<std::int32_t> positions;
+    std::vector<double> squared, limits;
+    std::vector<std::int32_t> points;
+};
+
+// The same, wherever they lie.
+struct CandidatesView {
+    const double *squared, *limits;
+    const std::int32_t* points;
+    Index size;
 };
 
 // Room for numbers, aligned: where a loop begins to be vectorised decides on bits of exp.
@@ -38,6 +45,7 @@ class Extension {
         // Points that are kept: their numbers among the candidates and in the data, |dx|^2, the lengths to and from the
         // base; whether they are in its pool, whether theirs reaches it, whether they are its neighbours.
         std::vector<std::int32_t> kept, points;
+        Passing passing;
         AlignedArray squared, there, back;
         std::vector<char> in_pool, reached, has;
         // Those of them in the pool.
@@ -56,6 +64,7 @@ class Extension {
           points_{map.index.points(), map.values},
           symmetric_(map.flow.change == Change::difference) {
         const Index n = points_.points.rows();
+        if (symmetric_) features_ = map.values.transpose();
         limits_.resize(n);
         for (Index p = 0; p < n; ++p) limits_[p] = std::pow(map.pool_radii(tree_.point(p), 0), 2);
         node_limits_ = tree_.largest(map.pool_radii.data());
@@ -80,20 +89,23 @@ class Extension {
         }
         const double limit = std::pow(radius * (1 + 1e-15 * static_cast<double>(points_.points.cols() + 16)), 2);
         found.squared.clear();
-        found.positions.clear();
+        found.limits.clear();
+        found.points.clear();
         tree_.search(
             base, [&](Index node) { return std::max(limit, node_limits_[node]); },
             [&](Index begin, Index count, const double* squared) {
                 for (Index c = 0; c < count; ++c) {
                     if (squared[c] > std::max(limit, limits_[begin + c])) continue;
                     found.squared.push_back(squared[c]);
-                    found.positions.push_back(static_cast<std::int32_t>(begin + c));
+                    found.limits.push_back(limits_[begin + c]);
+                    found.points.push_back(tree_.point(begin + c));
                 }
             });
         if (static_cast<Index>(found.squared.size()) <
             map_.pool_size) {  // radii that are not those of exact neighbours
-            found.positions.clear();
             find_all(base, 1, found.squared);
+            found.limits = limits_;
+            found.points = tree_.order();
         }
     }
 
@@ -111,13 +123,17 @@ class Extension {
         return share < large_share;
     }
 
-    // Extends to base i, given |dx|^2 of n points at these positions of the tree (null: of all points).
-    void extend(FeaturePoints bases, Index i, const double* squared, const std::int32_t* positions, Index n,
-                Workspace& w, double* extended, Index& nearest, double& nearest_distance) const {
-        nearest = find_nearest(squared, positions, n);
+    CandidatesView all(const double* squared) const {
+        return {squared, limits_.data(), tree_.order().data(), static_cast<Index>(limits_.size())};
+    }
+
+    // Extends to base i, given the points that may matter.
+    void extend(FeaturePoints bases, Index i, CandidatesView candidates, Workspace& w, double* extended, Index& nearest,
+                double& nearest_distance) const {
+        nearest = find_nearest(candidates);
         nearest_distance =
             distance(bases.points.row(i).data(), points_.points.row(nearest).data(), points_.points.cols());
-        choose_pool(squared, positions, n, nearest, nearest_distance, w);
+        choose_pool(candidates, nearest, nearest_distance, w);
         measure(bases, i, w);
         choose_neighbors(nearest, w);
         collect_entries(w);
@@ -128,7 +144,9 @@ class Extension {
 
   private:
     // Of copies the first.
-    Index find_nearest(const double* squared, const std::int32_t* positions, Index n) const {
+    static Index find_nearest(CandidatesView candidates) {
+        const double* squared = candidates.squared;
+        const Index n = candidates.size;
         constexpr Index lanes = 8, chunk = 4 * lanes;
         double smallest = std::numeric_limits<double>::infinity(), largest = 0;
         std::int32_t nearest = std::numeric_limits<std::int32_t>::max();
@@ -152,7 +170,7 @@ class Extension {
             if (*std::min_element(least, least + lanes) > smallest) continue;
             for (c = first; c < last; ++c) {
                 if (squared[c] > smallest) continue;
-                const std::int32_t j = point(positions, c);
+                const std::int32_t j = candidates.points[c];
                 nearest = squared[c] < smallest ? j : std::min(nearest, j);
                 smallest = squared[c];
             }
@@ -163,79 +181,69 @@ class Extension {
         return nearest;
     }
 
-    std::int32_t point(const std::int32_t* positions, Index c) const {
-        return tree_.point(positions == nullptr ? c : positions[c]);
-    }
-
     // Keeps the `pool_size` nearest points, and those whose own pool reaches the base, with |dx|^2 and which of both
     // they are. The distance of the p-th nearest point changes by no more than that to another point.
-    void choose_pool(const double* squared, const std::int32_t* positions, Index n, Index nearest, double apart,
-                     Workspace& w) const {
+    void choose_pool(CandidatesView candidates, Index nearest, double apart, Workspace& w) const {
+        const auto [squared, limits, points, n] = candidates;
         constexpr double slack = 1 + 1e-12;
         const double radius = map_.pool_radii(nearest, 0);
         const double low = std::pow(std::max(0.0, radius - apart) / slack, 2);
         double high = std::pow((radius + apart) * slack, 2);
+        w.kept.resize(n + 8);
         const auto keep = [&] {
-            w.kept.resize(n + 1);
-            Index n_kept = 0, n_near = 0;
-            for (Index c = 0; c < n; ++c) {
-                const bool near = squared[c] <= high, reached = squared[c] < limit(positions, c);
-                w.kept[n_kept] = static_cast<std::int32_t>(c);
-                n_kept += near | reached;
-                n_near += near;
-            }
-            w.kept.resize(n_kept);
+            const auto matters = [squared = squared, limits = limits, high](Index c) {
+                return (squared[c] <= high) | (squared[c] < limits[c]);
+            };
+            const Index n_kept = w.passing.write(n, matters, w.kept.data());
+            Index n_near = 0;
+            for (Index c = 0; c < n; ++c) n_near += squared[c] <= high;
+            w.points.resize(n_kept);
             return n_near;
         };
         if (keep() < map_.pool_size) {  // radii that are not those of exact neighbours
             high = std::numeric_limits<double>::infinity();
             keep();
         }
-        const Index n_kept = static_cast<Index>(w.kept.size());
-        w.points.resize(n_kept);
+        const Index n_kept = static_cast<Index>(w.points.size());
         w.squared.make_room(n_kept);
         w.reached.resize(n_kept);
         for (Index e = 0; e < n_kept; ++e) {
             const Index c = w.kept[e];
-            w.points[e] = point(positions, c);
             w.squared[e] = squared[c];
-            w.reached[e] = squared[c] < limit(positions, c);
+            w.reached[e] = squared[c] < limits[c];
+            w.points[e] = points[c];
         }
         w.in_pool.resize(n_kept);
         w.smallest.choose(w.squared.data(), w.points.data(), n_kept, map_.pool_size, low, high, w.in_pool.data());
-    }
-
-    double limit(const std::int32_t* positions, Index c) const {
-        return limits_[positions == nullptr ? c : positions[c]];
     }
 
     // The lengths of all points that were kept, to the base and back; where these are the same, only to it.
     void measure(FeaturePoints bases, Index i, Workspace& w) const {
         const Index n = static_cast<Index>(w.points.size());
         double* difference = w.difference.data();
+        const auto distances = w.squared.head(n).sqrt();
         w.there.make_room(n);
+        if (symmetric_) {
+            std::fill_n(w.there.data(), n, 0.0);
+            for (Index f = 0; f < features_.rows(); ++f) {
+                const double y = bases.values(i, f), *values = features_.row(f).data();
+                for (Index e = 0; e < n; ++e) {
+                    const double dy = y - values[w.points[e]];
+                    w.there[e] += dy * dy;
+                }
+            }
+            mix(distances, map_.flow, w.there.head(n));
+            return;
+        }
         for (Index e = 0; e < n; ++e) {
             w.there[e] = squared_change(bases, i, points_, w.points[e], map_.flow, difference);
         }
-        mix(w.squared, w.there, n);
-        if (symmetric_) return;
+        mix(distances, map_.flow, w.there.head(n));
         w.back.make_room(n);
         for (Index e = 0; e < n; ++e) {
             w.back[e] = squared_change(points_, w.points[e], bases, i, map_.flow, difference);
         }
-        mix(w.squared, w.back, n);
-    }
-
-    // Replaces |dy|^2 by lengths.
-    void mix(const AlignedArray& squared, AlignedArray& change, Index n) const {
-        const double tau = map_.flow.tau;
-        auto c = change.head(n);
-        if (map_.flow.mixing == Mixing::lengths) {
-            c = (1 - tau) * squared.head(n).sqrt() + tau * c.sqrt();
-        } else {
-            c = ((1 - tau) * squared.head(n) + tau * c).sqrt();
-        }
-        if (!(c < largest_length).all()) throw lengths_overflow();
+        mix(distances, map_.flow, w.back.head(n));
     }
 
     // Those of the pool with the smallest lengths: `n_neighbors` times 1 in w.has, else 0.
@@ -303,6 +311,7 @@ class Extension {
     const KdTree& tree_;
     FeaturePoints points_;
     const bool symmetric_;             // whether lengths are the same back
+    Matrix features_;                  // n x N, if they are
     std::vector<double> limits_;       // pool_radii^2, in the order of the tree
     std::vector<double> node_limits_;  // the largest of them below each node
 };
@@ -328,11 +337,12 @@ void extend(const TrainedMap& map, FeaturePoints bases, MatrixView extended, Ind
                      if (!tree) extension.find_all(bases.points.row(begin).data(), end - begin, found.squared);
                      for (Index i = begin; i < end; ++i) {
                          if (tree) extension.find(bases.points.row(i).data(), found);
-                         const double* squared = found.squared.data() + (tree ? 0 : (i - begin) * n);
-                         const std::int32_t* positions = found.positions.empty() ? nullptr : found.positions.data();
-                         extension.extend(bases, i, squared, positions,
-                                          tree ? static_cast<Index>(found.squared.size()) : n, w,
-                                          extended.row(i).data(), nearest(i, 0), distances(i, 0));
+                         const CandidatesView candidates =
+                             tree ? CandidatesView{found.squared.data(), found.limits.data(), found.points.data(),
+                                                   static_cast<Index>(found.points.size())}
+                                  : extension.all(found.squared.data() + (i - begin) * n);
+                         extension.extend(bases, i, candidates, w, extended.row(i).data(), nearest(i, 0),
+                                          distances(i, 0));
                          region.checkpoint();
                      }
                  });

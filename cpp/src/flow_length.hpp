@@ -1,7 +1,6 @@
 // A length in the metric of the flow.
 #pragma once
 
-#include <cmath>
 #include <stdexcept>
 
 #include "idm/metric.hpp"
@@ -28,16 +27,20 @@ inline double squared_change(FeaturePoints from, Index i, FeaturePoints to, Inde
     return change;
 }
 
-// dH of |dx| and |dy|^2.
-inline double mixed_length(double distance, double squared_change, Flow flow) {
-    if (flow.mixing == Mixing::lengths) return (1 - flow.tau) * distance + flow.tau * std::sqrt(squared_change);
-    return std::sqrt((1 - flow.tau) * distance * distance + flow.tau * squared_change);
-}
-
-// What a length must stay below, and what is thrown where it does not.
+// What a length must stay below.
 constexpr double largest_length = 1e300;
-inline std::invalid_argument lengths_overflow() {
-    return std::invalid_argument("lengths of the flow overflow; rescale X and y");
+
+// Replaces |dy|^2 of several points by dH, given |dx|.
+template <class Distances, class Changes>
+void mix(const Distances& distances, Flow flow, Changes&& changes) {
+    if (flow.mixing == Mixing::lengths) {
+        changes = (1 - flow.tau) * distances + flow.tau * changes.sqrt();
+    } else {
+        changes = ((1 - flow.tau) * distances.square() + flow.tau * changes).sqrt();
+    }
+    if (!(changes < largest_length).all()) {
+        throw std::invalid_argument("lengths of the flow overflow; rescale X and y");
+    }
 }
 
 }  // namespace idm

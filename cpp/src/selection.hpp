@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -71,12 +72,14 @@ class Histogram {
         low_ = static_cast<double>(low);
         const double width = static_cast<double>(high) - low_;
         scale_ = width > 0 ? std::min((n_bins - 1) / width, 1e300) : 0;
+        bins_.resize(n);
+        for (i = 0; i < n; ++i) bins_[i] = static_cast<int>((static_cast<double>(values[i]) - low_) * scale_);
         std::fill(counts_, counts_ + n_bins, 0);
-        for (i = 0; i < n; ++i) ++counts_[bin(values[i])];
+        for (i = 0; i < n; ++i) ++counts_[bins_[i]];
     }
 
-    // Monotone: a larger value never has a smaller bin.
-    int bin(double value) const { return static_cast<int>((value - low_) * scale_); }
+    // That of value i. Monotone: a larger value never has a smaller bin.
+    int bin(Index i) const { return bins_[i]; }
 
     // The first bin up to which there are at least k values.
     int bin_of_rank(Index k) const {
@@ -94,7 +97,35 @@ class Histogram {
 
   private:
     double low_ = 0, scale_ = 0;
+    std::vector<int> bins_;
     int counts_[n_bins];
+};
+
+// The numbers below n that pass a test, in order: tests go side by side, and eight in a row that fail are skipped.
+class Passing {
+  public:
+    template <class Test>  // with copies of what it needs, or it is not vectorised
+    Index write(Index n, Test test, std::int32_t* numbers) {
+        const Index padded = (n + 7) / 8 * 8;
+        passes_.resize(padded);
+        char* passes = passes_.data();
+        for (Index i = 0; i < n; ++i) passes[i] = static_cast<char>(test(i));
+        std::fill(passes + n, passes + padded, 0);
+        Index size = 0;
+        for (Index first = 0; first < padded; first += 8) {
+            std::uint64_t some;
+            std::memcpy(&some, passes + first, 8);
+            if (some == 0) continue;
+            for (Index i = first; i < first + 8; ++i) {
+                numbers[size] = static_cast<std::int32_t>(i);
+                size += passes[i];
+            }
+        }
+        return size;
+    }
+
+  private:
+    std::vector<char> passes_;
 };
 
 // The k smallest of n values, ties by index.
@@ -105,15 +136,14 @@ class Smallest {
     void choose(const double* values, const std::int32_t* indices, Index n, Index k, double low, double high,
                 char* chosen) {
         const double last = kth(values, n, k, low, high);
-        Index below = 0, up_to = 0;
-        for (Index i = 0; i < n; ++i) {
-            below += values[i] < last;
-            up_to += values[i] <= last;
-            chosen[i] = values[i] <= last;
-        }
+        for (Index i = 0; i < n; ++i) chosen[i] = values[i] <= last;
+        Index up_to = 0;
+        for (Index i = 0; i < n; ++i) up_to += chosen[i];
         if (up_to == k) return;
+        Index below = 0;
         ties_.clear();
         for (Index i = 0; i < n; ++i) {
+            below += values[i] < last;
             if (values[i] == last) ties_.push_back(indices[i]);
         }
         std::nth_element(ties_.begin(), ties_.begin() + (k - below), ties_.end());
@@ -123,28 +153,32 @@ class Smallest {
 
   private:
     double kth(const double* values, Index n, Index k, double low, double high) {
-        Index below = 0, size = 0;
-        const auto collect = [&](auto&& is_below, auto&& is_within) {
-            within_.resize(n + 1);
-            below = size = 0;
-            for (Index i = 0; i < n; ++i) {
-                below += is_below(values[i]);
-                within_[size] = values[i];
-                size += is_within(values[i]);
-            }
-        };
-        collect([&](double v) { return v < low; }, [&](double v) { return v >= low && v <= high; });
+        numbers_.resize(n + 8);
+        Index below = count(n, [&](Index i) { return values[i] < low; });
+        Index size =
+            passing_.write(n, [=](Index i) { return (values[i] >= low) & (values[i] <= high); }, numbers_.data());
         if (below >= k || k > below + size) {
             histogram_.count(values, n);
             const int bin = histogram_.bin_of_rank(k);
-            collect([&](double v) { return histogram_.bin(v) < bin; },
-                    [&](double v) { return histogram_.bin(v) == bin; });
+            below = count(n, [&](Index i) { return histogram_.bin(i) < bin; });
+            size = passing_.write(n, [&](Index i) { return histogram_.bin(i) == bin; }, numbers_.data());
         }
-        std::nth_element(within_.begin(), within_.begin() + (k - 1 - below), within_.begin() + size);
+        within_.resize(size);
+        for (Index c = 0; c < size; ++c) within_[c] = values[numbers_[c]];
+        std::nth_element(within_.begin(), within_.begin() + (k - 1 - below), within_.end());
         return within_[k - 1 - below];
     }
 
+    template <class Test>
+    static Index count(Index n, Test&& test) {
+        Index sum = 0;
+        for (Index i = 0; i < n; ++i) sum += test(i);
+        return sum;
+    }
+
     Histogram histogram_;
+    Passing passing_;
+    std::vector<std::int32_t> numbers_;
     std::vector<double> within_;
     std::vector<std::int32_t> ties_;
 };
@@ -177,22 +211,21 @@ class NearestWriter {
         if (size() < k) throw std::logic_error("nearest_neighbors: fewer candidates than neighbours");
         histogram_.count(distances_.data(), size());
         const int last = histogram_.bin_of_rank(k);
-        // Counting sort by bins, then a sort within each.
-        int starts[Histogram::n_bins + 1];
+        // Counting sort by bins, then a sort within each: those of a few values all at once.
+        int starts[Histogram::n_bins + 1], ends[Histogram::n_bins];
         starts[0] = 0;
-        for (int b = 0; b <= last; ++b) starts[b + 1] = starts[b] + histogram_[b];
-        sorted_.resize(starts[last + 1]);
-        int ends[Histogram::n_bins];
-        std::copy_n(starts, last + 1, ends);
+        for (int b = 0; b < Histogram::n_bins; ++b) {
+            ends[b] = starts[b];
+            starts[b + 1] = starts[b] + histogram_[b];
+        }
+        sorted_.resize(size());
         for (Index c = 0; c < size(); ++c) {
-            const int b = histogram_.bin(distances_[c]);
-            if (b > last) continue;
-            const double key = indices_[c] == self ? -1 : distances_[c];
-            sorted_[ends[b]++] = {key, indices_[c]};
+            sorted_[ends[histogram_.bin(c)]++] = {indices_[c] == self ? -1 : distances_[c], indices_[c]};
         }
         for (int b = 0; b <= last; ++b) {
-            if (histogram_[b] > 1) std::sort(sorted_.begin() + starts[b], sorted_.begin() + starts[b + 1]);
+            if (histogram_[b] > many) std::sort(sorted_.begin() + starts[b], sorted_.begin() + starts[b + 1]);
         }
+        insert_in_order(starts[last + 1]);
         for (Index j = 0; j < k; ++j) {
             indices[j] = sorted_[j].index;
             distances[j] = sorted_[j].distance;
@@ -201,6 +234,18 @@ class NearestWriter {
     }
 
   private:
+    static constexpr int many = 16;
+
+    // An insertion sort of the first n, which are near their places.
+    void insert_in_order(Index n) {
+        for (Index c = 1; c < n; ++c) {
+            const Neighbor inserted = sorted_[c];
+            Index to = c;
+            for (; to > 0 && inserted < sorted_[to - 1]; --to) sorted_[to] = sorted_[to - 1];
+            sorted_[to] = inserted;
+        }
+    }
+
     std::vector<double> distances_;
     std::vector<std::int32_t> indices_;
     std::vector<Neighbor> sorted_;

@@ -189,7 +189,7 @@ class IteratedMap(
             embedding = _all_coordinates(rows, records[stopping.kept - 1].embedding, kept, threads)
         self._regression: Regression | None = None
         if rows.estimate is None:
-            known = np.setdiff1d(np.arange(len(points)), rows.outlying)
+            known = np.setdiff1d(np.arange(len(points)), rows.outlying, assume_unique=True)
             self._regression = _regression(embedding[known], features[known])
         self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, kept
         self._placing = rows.placing[rows.landmarks]
@@ -218,7 +218,9 @@ class IteratedMap(
     def _rows(self, points: _Array, features: _Array, random_state: np.random.RandomState, threads: int) -> _FitRows:
         """Which rows carry the geometry, and the feature that places each: an estimate that did not see its y."""
         outlying = outlying_rows(points, features, threads)
-        train, held_out = (np.setdiff1d(part, outlying) for part in self._split(len(points), random_state))
+        train, held_out = (
+            np.setdiff1d(part, outlying, assume_unique=True) for part in self._split(len(points), random_state)
+        )
         n_landmarks = n_landmarks_of(self.n_landmarks, len(train))
         landmarks = train[choose_landmarks(points[train], n_landmarks, random_state)]
         settings = self._settings(n_landmarks, landmarks)
@@ -229,7 +231,7 @@ class IteratedMap(
             estimate, placing[train] = fit_estimate(
                 self.feature_estimator, points[every], features[every], random_state, threads
             )
-            others, at = np.setdiff1d(np.arange(len(points)), train), estimate.at
+            others, at = np.setdiff1d(np.arange(len(points)), train, assume_unique=True), estimate.at
             if len(others):
                 (placing[others],) = in_batches(lambda part: (at(part, threads),), points[others])
         return _FitRows(
@@ -464,7 +466,7 @@ def _all_coordinates(rows: _FitRows, embedding: _Array, iterations: list[Iterati
     """The coordinates (N, M') of all rows, given those of the landmarks."""
     result = np.empty((len(rows.points), embedding.shape[1]))
     result[rows.landmarks] = embedding
-    others = np.setdiff1d(np.arange(len(result)), rows.landmarks)
+    others = np.setdiff1d(np.arange(len(result)), rows.landmarks, assume_unique=True)
     for part in batches(len(others)):
         some = others[part]
         new = NewPoints(rows.points[some], rows.scale * rows.placing[some])

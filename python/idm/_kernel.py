@@ -85,7 +85,7 @@ def global_bandwidth(
 def warn_if_cut(distances: _Array, epsilon: float, advice: Advice) -> None:
     """Say so if the kernel has not decayed where the neighbours end, or reaches few, unless all points are neighbours.
 
-    A thousand points, evenly spaced in their order, tell how many it reaches. A grid, which has no gaps, needs few.
+    Two hundred points, evenly spaced in their order, tell how many it reaches. A grid, which has no gaps, needs few.
     """
     n, k = distances.shape
     at_the_cut = float(np.median(np.exp(-(distances[:, -1] ** 2) / (2 * epsilon))))
@@ -95,7 +95,7 @@ def warn_if_cut(distances: _Array, epsilon: float, advice: Advice) -> None:
             f"the kernel is still {at_the_cut:.2g} of its peak at the last of {k} neighbours, so that eigenvalues, "
             "dimension and density depend on where it is cut",
         )
-    some = distances[:: max(1, n // 1000)]
+    some = distances[:: max(1, n // 200)]
     own_share = float(np.median(1 / np.sum(np.exp(-(some**2) / (2 * epsilon)), axis=1)))
     has_gaps = float(np.median(some[:, 1] - _GRID * some[:, min(2, k - 1)])) < 0
     if own_share > _MOST_OWN_SHARE and has_gaps and k < n:

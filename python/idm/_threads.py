@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from idm import _core
 from idm._validation import as_integer
@@ -61,11 +61,17 @@ if hasattr(os, "register_at_fork"):  # another thread may hold it while the proc
     os.register_at_fork(after_in_child=_new_lock)
 
 
+@functools.cache
+def _controller() -> ThreadpoolController:
+    """Of the libraries that NumPy and SciPy came with: to look for them takes milliseconds."""
+    return ThreadpoolController()
+
+
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
     """BLAS on one thread, so that results repeat to the bit for every number of threads on one machine.
 
     The limit belongs to the process, and threadpoolctl lets one Python thread set it at a time: others wait here.
     """
-    with _blas, threadpool_limits(1, user_api="blas"):
+    with _blas, _controller().limit(limits=1, user_api="blas"):
         yield
