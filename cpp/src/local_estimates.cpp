@@ -24,6 +24,7 @@ class Estimates {
           differences_(dual_ ? k : m, dual_ ? m : k),
           gram_(dual_ ? k : 0, dual_ ? k : 0),
           rows_(dual_ ? 0 : m, dual_ ? 0 : k),
+          cross_(dual_ ? 0 : n, dual_ ? 0 : m),
           system_(std::min(k, m), std::min(k, m)),
           factor_(std::min(k, m), std::min(k, m)),
           changes_(n, k),
@@ -96,6 +97,11 @@ class Estimates {
                 if (c % 64 == 0) region.checkpoint_after(64 * count_);
             }
             gram_lower(rows_.data(), m_, count_, k_, system_.data(), system_.cols(), region);
+            for (Index f = 0; f < n_; ++f) {
+                for (Index j = 0; j < count_; ++j) images_[j] = roots_[j] * (changes_(f, j) - mean_value_[f]);
+                for (Index c = 0; c < m_; ++c) cross_(f, c) = dot(rows_.row(c).data(), images_.data(), count_);
+                region.checkpoint_after(m_ * count_);
+            }
             size_ = m_;
         }
         largest_ = 0;
@@ -113,17 +119,14 @@ class Estimates {
         }
         std::copy_n(right_.data(), size_, solution_.data());
         cholesky_solve(factor_.data(), size_, factor_.cols(), solution_.data());
-        // images_ become the weights of the changes of y.
-        for (Index j = 0; j < count_; ++j) images_[j] = dual_ ? roots_[j] * solution_[j] : 0;
-        for (Index c = 0; !dual_ && c < m_; ++c) {
-            const double t = solution_[c];
-            const double* row = rows_.row(c).data();
-            for (Index j = 0; j < count_; ++j) images_[j] += roots_[j] * row[j] * t;
-        }
         double sum = 0;
-        for (Index j = 0; j < count_; ++j) sum += images_[j];
+        for (Index j = 0; dual_ && j < count_; ++j) {  // images_ become the weights of the changes of y
+            images_[j] = roots_[j] * solution_[j];
+            sum += images_[j];
+        }
         for (Index f = 0; f < n_; ++f) {
-            const double slope = dot(images_.data(), &changes_(f, 0), count_) - sum * mean_value_[f];
+            const double slope = dual_ ? dot(images_.data(), &changes_(f, 0), count_) - sum * mean_value_[f]
+                                       : dot(solution_.data(), &cross_(f, 0), m_);
             fitted[f] = first_[f] + (mean_value_[f] - slope);
         }
     }
@@ -135,9 +138,9 @@ class Estimates {
     double unit_ = 1, typical_ = 1, epsilon_ = 0, largest_ = 0;
     Index count_ = 0, size_ = 0;  // points with weight; the size of the system
     const double* first_ = nullptr;
-    Matrix differences_;  // from the base: k x m if dual, else m x k
-    Matrix gram_;         // k x k, their inner products, if dual
-    Matrix rows_;         // m x k, R^T, if not
+    Matrix differences_;   // from the base: k x m if dual, else m x k
+    Matrix gram_;          // k x k, their inner products, if dual
+    Matrix rows_, cross_;  // m x k, R^T, and n x m, products of R with the changes of y, if not
     Matrix system_, factor_, changes_;
     Eigen::ArrayXd w_, roots_, images_, solution_, right_, mean_value_, zeros_, scaled_;
 };

@@ -256,17 +256,16 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
         gain = 1 - error / best_error if best_error > 0 else 0.0
         if not np.isfinite(best_error) or gain > m / n:
             A2 = None if wide else _averaged_derivatives(index, values, rows, near, factor, gamma, A, threads)
-            best_error, best = error, (A, index, factor, gamma, A2)
+            best_error, best = error, (A, index, near, factor, gamma, A2)
         good = m == 1 or error <= _GOOD_ENOUGH**2 * spread
         if good or gain < _GAIN + m / n or A2 is None or not A2.any():
             break
         A, shrink = _next_map(A2, shrink), shrink / 4
-    A, index, factor, gamma, A2 = best
+    A, index, near, factor, gamma, A2 = best
     left_out = np.empty_like(values)
-    order = index.order()
-    for part in batches(n, k):
-        some = order[part]
-        near = _others(index, some, k, threads)
+    order = np.setdiff1d(index.order(), rows, assume_unique=True)
+    for some in (rows, *(order[part] for part in batches(len(order), k))):
+        near = near if some is rows else _others(index, some, k, threads)
         left_out[some] = _estimates(index, values, index.points[some], near, [factor], [gamma], threads)[:, 0, 0]
     with np.errstate(over="ignore"):
         relevance = None if A2 is None else A2 * (units[1] / units[0]) * (units[1] / units[0])
