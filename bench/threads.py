@@ -11,6 +11,7 @@ from harness import Report, best_times
 import idm
 from idm import _core
 from idm._kernel import global_bandwidth, normalized_kernel
+from idm._local_geometry import tuned_geometry
 from idm._spectrum import leading_eigenpairs
 
 LANDMARKS, K, POOL = 2000, 300, 500
@@ -37,7 +38,7 @@ def stages():
     f, g = np.array([[0.1, 1.0]]), np.array([[1e-3, 0.1]])
     return {
         "neighbours": lambda t: idm.nearest_neighbors(X, 300, n_jobs=t),
-        "local geometry, d1": lambda t: idm.local_geometry(X, n_neighbors=300, neighbors=near, n_jobs=t),
+        "local geometry, d1": lambda t: tuned_geometry(X, near, "d1", 100, t),
         "local geometry, svd": lambda t: _core.local_geometry(X, *near, "svd", 100, t),
         "tangent spaces": lambda t: _core.tangent_spaces(X, *near, eps, 2, t),
         "derivatives": lambda t: _core.local_derivatives(X, y, X, None, *near, eps, "affine", 0.05, t),

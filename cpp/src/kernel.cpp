@@ -110,10 +110,14 @@ SparseMatrix nearest_kernel(ConstIndexMatrixView indices, ConstMatrixView distan
     const Index n = indices.rows(), k = indices.cols();
     std::vector<double> radius(n);
     std::vector<std::int32_t> last(n);
-    for (Index i = 0; i < n; ++i) {
-        radius[i] = distances(i, k - 1);
-        last[i] = static_cast<std::int32_t>(indices(i, k - 1));
-    }
+    parallel_for(
+        n, 64, execution, [] { return 0; },
+        [&](Index begin, Index end, int, Region&) {
+            for (Index i = begin; i < end; ++i) {
+                radius[i] = distances(i, k - 1);
+                last[i] = static_cast<std::int32_t>(indices(i, k - 1));
+            }
+        });
     // Which neighbours of i do not count it among theirs: their places, by increasing distance. All within half the
     // radius do, by the triangle inequality, and most of the others: a branch would be mispredicted now and then.
     const auto one_sided = [&](Index i, std::vector<std::int32_t>& places) {
