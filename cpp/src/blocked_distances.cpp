@@ -92,7 +92,7 @@ void BlockedDistances::collect(Index begin, Index end, Workspace& w, Region& reg
     screen(begin, end, w, region);
     // Exact distances, for all queries of the block while a few points are in the cache.
     const Index m = points_.cols(), step = std::max<Index>(1, 32768 / m);
-    for (Index i = begin; i < end; ++i) w.rows[i - begin].nearest.clear();
+    for (Index i = begin; i < end; ++i) w.rows[i - begin].nearest.clear(w.rows[i - begin].size);
     for (Index last = step; last < points_.rows() + step; last += step) {
         for (Index i = begin; i < end; ++i) {
             const double* query = queries_.row(i).data();

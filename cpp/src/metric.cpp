@@ -24,7 +24,7 @@ void metric_neighbors(FeaturePoints points, ConstIndexMatrixView candidates, Con
                     w.lengths[c] = squared_change(points, i, points, candidates(i, c), flow, w.difference.data());
                 }
                 mix(Eigen::Map<const Eigen::ArrayXd>(distances.row(i).data(), n), flow, w.lengths);
-                w.nearest.clear();
+                w.nearest.clear(n);
                 for (Index c = 0; c < n; ++c) {
                     w.nearest.offer(w.lengths[c], static_cast<std::int32_t>(candidates(i, c)));
                 }

@@ -72,7 +72,7 @@ class TreeSearch {
                 w.scanned += count;
             });
         // Computed anew, since a distance must not depend on the way it was found.
-        w.nearest.clear();
+        w.nearest.clear(n);
         for (Index j = 0; j < n; ++j) {
             const std::int32_t point = tree_.point(w.position[j]);
             w.nearest.offer(distance(query, points_.row(point).data(), m), point);

@@ -195,16 +195,19 @@ struct Neighbor {
 // The k nearest of some candidates.
 class NearestWriter {
   public:
-    // Candidates are offered one by one, n of them after clear().
-    void clear() {
-        distances_.clear();
-        indices_.clear();
+    // Candidates are offered one by one, `most` of them or less after clear(most).
+    void clear(Index most) {
+        if (static_cast<Index>(indices_.size()) < most) {
+            distances_.resize(most);
+            indices_.resize(most);
+        }
+        size_ = 0;
     }
     void offer(double distance, std::int32_t index) {
-        distances_.push_back(distance);
-        indices_.push_back(index);
+        distances_[size_] = distance;
+        indices_[size_++] = index;
     }
-    Index size() const { return static_cast<Index>(distances_.size()); }
+    Index size() const { return size_; }
 
     // Writes the k nearest, sorted. The point `self` (or -1) goes first, whatever else lies at distance 0.
     void write(Index k, Index self, Index* indices, double* distances) {
@@ -246,6 +249,7 @@ class NearestWriter {
         }
     }
 
+    Index size_ = 0;
     std::vector<double> distances_;
     std::vector<std::int32_t> indices_;
     std::vector<Neighbor> sorted_;
