@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 from idm._block_lanczos import BLOCK, BlockLanczos, Filter, NotConverged, Wanted, random_block
+from idm._dense_eigenpairs import dense_eigenpairs
 from idm._kernel import Kernel
 from idm._threads import one_blas_thread
 from idm._warnings import SILENT, Advice
@@ -237,14 +237,10 @@ def _dense(problem: _Problem) -> _Found:
     dense = np.zeros((n, n))
     dense[np.repeat(np.arange(n), np.diff(matrix.row_start)), matrix.columns] = matrix.values
     # The known eigenvector goes from eigenvalue 1 to -2, below all others.
-    dense -= 3 * (problem.known @ problem.known.T)
-    try:
-        values, vectors = scipy.linalg.eigh(dense, subset_by_index=[n - most, n - 1])
-    except scipy.linalg.LinAlgError:  # eigenvalues of many copies; all of them by another way are slower, and found
-        values, vectors = (a[..., n - most :] for a in scipy.linalg.eigh(dense, driver="ev"))
-    values = values[::-1]
+    dense -= 3 * np.outer(problem.known, problem.known)
+    values, vectors = dense_eigenpairs(dense, most)
     kept = problem.wanted.count(values)
-    return _Found(values=values[:kept], vectors=np.ascontiguousarray(vectors[:, ::-1][:, :kept]))
+    return _Found(values=values[:kept], vectors=np.ascontiguousarray(vectors[:, :kept]))
 
 
 def _arpack(problem: _Problem, enlarged: int, seed: int) -> _Found:

@@ -1,4 +1,4 @@
-"""The one place that decides on numbers of threads: ours by `n_jobs`, one for BLAS while eigenpairs are computed."""
+"""The one place that decides on threads: ours by `n_jobs`, one for BLAS while eigenpairs are computed."""
 
 import contextlib
 import functools
