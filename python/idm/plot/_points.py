@@ -207,20 +207,20 @@ def _name_columns(axes: Any, points: NDArray[np.float64], name: str) -> None:
     if points.shape[1] > 2:
         axes.set_zlabel(f"{name}[:, 2]")
         # Ticks in proportion, so that those of short axes do not overlap.
-        ranges, ticker = _ranges(points), matplotlib_module("ticker")
+        ticker = matplotlib_module("ticker")
         axes.tick_params(labelsize="small", pad=0)
         axes.tick_params(axis="z", pad=2)
-        for axis, length in zip((axes.xaxis, axes.yaxis, axes.zaxis), ranges / ranges.max(), strict=True):
+        for axis, length in zip((axes.xaxis, axes.yaxis, axes.zaxis), _ranges(points), strict=True):
             axis.labelpad = 4 if axis is axes.zaxis else 3
             n_ticks = round(4 * length)
             axis.set_major_locator(ticker.MaxNLocator(n_ticks) if n_ticks > 0 else ticker.NullLocator())
 
 
 def _ranges(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the three columns that are drawn, none of them 0."""
+    """Of the three columns that are drawn, in units of the largest, none of them 0."""
     ranges = np.ptp(X[:, :3], axis=0)
-    result: NDArray[np.float64] = np.maximum(ranges, max(1e-3 * float(ranges.max()), np.finfo(float).tiny))
-    return result
+    largest = ranges.max()
+    return np.maximum(ranges / largest, 1e-3) if largest > 0 else np.ones(3)
 
 
 def _scatter(axes: Any, X: NDArray[np.float64], **style: Any) -> Any:
