@@ -5,8 +5,10 @@ import importlib
 import io
 import itertools
 import pkgutil
+import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -20,6 +22,8 @@ from idm.plot import _colours
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+
+PAGE = Path(__file__).parents[1] / "docs" / "plots.md"
 
 
 @pytest.fixture(autouse=True)
@@ -210,6 +214,13 @@ def test_by_default_neighbours_are_those_in_the_data_and_a_fifth_of_them(torus):
     assert len(solid_offsets(plot.neighbors(X, 0, n_neighbors=1000).collections[1])) == len(X)
 
 
+def test_in_three_dimensions_marks_are_on_top_and_keep_their_colours(torus):
+    ax = plot.neighbors(torus[0], 0)
+    ax.figure.canvas.draw()
+    assert not ax.computed_zorder
+    assert [len(np.unique(collection.get_facecolors(), axis=0)) for collection in ax.collections] == [1, 1, 1]
+
+
 def test_the_map_of_local_dimension_has_the_dimensions_of_local_geometry(annulus, model):
     X = annulus[0]
     for coordinates, settings in ((None, {"n_neighbors": 50}), (model.embedding_, {"bandwidth": "svd"})):
@@ -391,8 +402,15 @@ def test_the_figure_of_iterations_has_one_colour_bar_and_is_not_one_of_pyplots(m
     figure = plot.iterations(model, *annulus)
     bars = [axes for axes in figure.axes if hasattr(axes, "_colorbar")]
     assert [bar.get_ylabel() for bar in bars] == ["y"]
-    np.testing.assert_array_equal(figure.axes[0].collections[0].get_array(), annulus[1][model.landmarks_])
     assert plt.get_fignums() == []
+
+
+def test_the_colours_of_iterations_are_those_of_the_landmarks(stopped, annulus):
+    X, y = annulus
+    figure = plot.iterations(stopped, X, y)
+    assert len(stopped.landmarks_) == 150
+    for axes in figure.axes[0:-1:2]:
+        np.testing.assert_array_equal(axes.collections[0].get_array(), y[stopped.landmarks_])
 
 
 def test_iterations_of_labels_are_named_at_the_bar(annulus):
@@ -415,6 +433,7 @@ def calls(annulus, model, plain, torus, stopped, wide):
         "embedding 3": lambda **ax: plot.embedding(T, t, **ax),
         "embedding of labels": lambda **ax: plot.embedding(X, y > 2, **ax),
         "embedding of labels 3": lambda **ax: plot.embedding(T, T[:, 0] > 2, **ax),
+        "embedding of a map 3": lambda **ax: plot.embedding(model.embedding_, y, **ax),
         "neighbors": lambda **ax: plot.neighbors(X, 7, coordinates=model.embedding_, **ax),
         "neighbors 3": lambda **ax: plot.neighbors(T, 7, **ax),
         "local dimension": lambda **ax: plot.local_dimension(X, **ax),
@@ -431,9 +450,9 @@ def calls(annulus, model, plain, torus, stopped, wide):
 
 
 NAMES = [
-    "embedding", "embedding 3", "embedding of labels", "embedding of labels 3", "neighbors", "neighbors 3",
-    "local dimension", "local dimension 3", "spectrum", "spectra", "scaling laws", "exponents", "singular values",
-    "validation curve", "changes", "relevance",
+    "embedding", "embedding 3", "embedding of labels", "embedding of labels 3", "embedding of a map 3", "neighbors",
+    "neighbors 3", "local dimension", "local dimension 3", "spectrum", "spectra", "scaling laws", "exponents",
+    "singular values", "validation curve", "changes", "relevance",
 ]  # fmt: skip
 
 
@@ -490,6 +509,8 @@ def test_a_small_picture_can_be_read(calls, name):
         extent = word.get_window_extent(renderer)
         inside = (page.min <= extent.min).all() and (extent.max <= page.max).all()
         assert inside or not word.get_text(), word
+        for other in figure.axes:
+            assert word.axes is other or not extent.overlaps(other.bbox) or not word.get_text(), word
     for axes in figure.axes if not name.endswith("3") else figure.axes[1:]:
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
@@ -624,3 +645,17 @@ def test_without_matplotlib_every_function_says_what_it_needs(calls, name, monke
 def test_the_examples_of_the_documentation_run(name):
     module = importlib.import_module(f"idm.plot.{name}")
     assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the tests run outside the repository")
+def test_the_page_of_pictures_runs_and_has_them():
+    blocks = re.findall(r"```python\n(.*?)```(?:\s*!\[[^\]]*\]\((.*?)\))?", PAGE.read_text(), flags=re.DOTALL)
+    names = {}
+    for code, picture in blocks:
+        names["ax"] = None
+        exec(compile(code, str(PAGE), "exec"), names)
+        assert isinstance(names["ax"], mpl.axes.Axes) == bool(picture)
+        if picture:
+            assert (PAGE.parent / picture).stat().st_size < 60_000
+    called = {name for name in plot.__all__ if f"idm.plot.{name}(" in PAGE.read_text()}
+    assert called == set(plot.__all__)

@@ -53,16 +53,17 @@ class Colours:
         return {"c": self.values, "cmap": cmap, "norm": colours.BoundaryNorm(np.arange(n + 1) - 0.5, n)}
 
     def bar(self, drawn: Any, axes: Any) -> None:
-        """Add the colour bar of what was drawn, taking its place from the axes (one or a list)."""
-        figure = axes[0].figure if isinstance(axes, list) else axes.figure
+        """Add the colour bar of what was drawn, taking its place from the axes (one, or those of a row)."""
         low, high = self.limits or (-np.inf, np.inf)
         below, above = bool(self.values.min() < low), bool(self.values.max() > high)
         extend = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
-        # Axes with three dimensions reach out of their place on the right.
-        pad = 0.12 if getattr(axes, "name", "") == "3d" else 0.03 if not isinstance(axes, list) else 0.01
+        one = not isinstance(axes, list)
+        # In shares of the axes; 3-D ones have their labels outside.
+        pad = 0.01 if not one else 0.12 if axes.name == "3d" else 0.03
+        figure = axes.figure if one else axes[0].figure
         bar = figure.colorbar(drawn, ax=axes, label=self.label, extend=extend[below, above], pad=pad)
         if self.ticks is not None:
-            bar.set_ticks(self.ticks[0], labels=self.ticks[1], minor=False)
+            bar.set_ticks(self.ticks[0], labels=self.ticks[1])
         if self.classes is not None:
             bar.set_ticks(range(len(self.classes)), labels=[str(c) for c in self.classes])
             bar.ax.tick_params(length=0, which="both")
