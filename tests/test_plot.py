@@ -169,7 +169,7 @@ def test_many_integers_and_floats_have_a_scale(annulus):
 
 
 def as_seen(colours, blindness):
-    """L*a*b* of colours as protanopes, deuteranopes and tritanopes see them (Machado, Oliveira and Fernandes 2009)."""
+    """L*a*b* of colours as protanopes or deuteranopes see them (Machado, Oliveira and Fernandes 2009)."""
     linear = np.array([mpl.colors.to_rgb(c) for c in colours])
     linear = np.where(linear <= 0.04045, linear / 12.92, ((linear + 0.055) / 1.055) ** 2.4)
     seen = np.clip(linear @ np.array(blindness).T, 0, 1)
