@@ -57,7 +57,7 @@ def scaling_laws(X: ArrayLike, point: ArrayLike, bandwidths: ArrayLike, *, n_job
     """
     points = as_points(X, "X")
     eps = as_bandwidths(bandwidths, "bandwidths")
-    base = _base_point(points, point)
+    base = base_point(points, point)
     threads = n_threads(n_jobs)
     name = "point" if isinstance(point, Sized) else "X"
     near = NeighborIndex(points).nearest(base, len(points), threads, name=name)
@@ -85,7 +85,7 @@ def scaling_laws(X: ArrayLike, point: ArrayLike, bandwidths: ArrayLike, *, n_job
     )
 
 
-def _base_point(points: NDArray[np.float64], point: ArrayLike) -> NDArray[np.float64]:
+def base_point(points: NDArray[np.float64], point: ArrayLike) -> NDArray[np.float64]:
     if isinstance(point, int | np.generic) or not isinstance(point, Sized):
         try:
             row = operator.index(point)  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ class Stopping:
 
     def __init__(self, *, max_iter: int, patience: int, least_gain: float, least_change: float) -> None:
         self._max_iter, self._patience = max_iter, patience
-        self._least_gain, self._least_change = least_gain, least_change
+        self._least_gain, self.least_change = least_gain, least_change
         self._best_score = -np.inf
         self.last = self.kept = 0  # iterations, from 1 on
         self.reason: StopReason | None = None
@@ -73,7 +73,7 @@ class Stopping:
             self.kept, self._best_score = self.last, self._best_score if score is None else score
         if called_off:
             self.reason = "callback"
-        elif score is None and change < self._least_change:
+        elif score is None and change < self.least_change:
             self.reason = "converged"
         elif self.last - self.kept >= self._patience:
             self.reason = "no improvement"

@@ -101,7 +101,7 @@ def estimator_labels(
     """The X of a classifier's fit (not the caller's own), the labels, and the number of that of each row."""
     _check_kind(X, "X")
     _check_dense(y, "y")
-    _check_masks(y, "y")
+    check_masks(y, "y")
     points, labels = validate_data(estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
     _check_range(points, "X")
     _check_apart(points)
@@ -209,7 +209,7 @@ def _check_dense(value: ArrayLike, name: str) -> None:
 
 def _check_kind(value: ArrayLike, name: str) -> NDArray[Any]:
     """`value` as an array that holds numbers (complex ones too) or objects: no strings, dates or masked values."""
-    _check_masks(value, name)
+    check_masks(value, name)
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -219,7 +219,7 @@ def _check_kind(value: ArrayLike, name: str) -> NDArray[Any]:
     return array
 
 
-def _check_masks(value: ArrayLike, name: str) -> None:
+def check_masks(value: ArrayLike, name: str) -> None:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise ValueError(f"{name} has masked values; drop those rows or fill them with {name}.filled(...)")
 
