@@ -44,8 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(error, error.status)
     except OSError as error:
         _discard_output()
-        named = error.filename is not None and error.strerror is not None
-        return _failed(f"{error.filename}: {error.strerror}" if named else error, 1)
+        reason = error.strerror or error
+        return _failed(reason if error.filename is None else f"{error.filename}: {reason}", 1)
     except (MemoryError, EigenpairError) as error:
         return _failed(str(error) or "out of memory", 1)
     return 0

@@ -23,3 +23,12 @@ def refusals(prefix: str = "") -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         raise CommandError(f"{prefix}{error}") from error
+
+
+@contextlib.contextmanager
+def writing(path: object) -> Iterator[None]:
+    """A file on its way to the disk, where errors may come without its name, or with a temporary one."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error.strerror or error}") from error

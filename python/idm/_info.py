@@ -12,6 +12,7 @@ from idm._iterated_map import IteratedMap
 from idm._local_kernel_map import LocalKernelMap
 from idm._model_commands import load
 from idm._model_rules import Model
+from idm._tables import counted
 
 _MOST_NAMES = 8
 
@@ -46,7 +47,7 @@ def _parameters(model: Model) -> str:
 def _facts(model: Model) -> Iterator[tuple[str, str]]:
     n_rows = len(model._iteration.map.index) if isinstance(model, LocalKernelMap) else len(model.embedding_)
     names = _some(list(getattr(model, "feature_names_in_", [])))
-    yield "data", f"{n_rows} rows, {model.n_features_in_} columns{names and f' ({names})'}"
+    yield "data", f"{counted(n_rows, 'row')}, {counted(model.n_features_in_, 'column')}{names and f' ({names})'}"
     if isinstance(model, LocalKernelMap):
         yield "residual", f"{model.feature_map_residual_:.3g} of the eigenfunctions on y"
         yield "eigenvalues", f"on X {_some(model.eigenvalues_[0])}"

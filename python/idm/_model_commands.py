@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 import idm
 from idm import _overview
-from idm._command_error import CommandError, UsageError, refusals
+from idm._command_error import CommandError, UsageError, refusals, writing
 from idm._iterated_map import IteratedMap, IterationRecord
 from idm._model_rules import Model
 from idm._progress import summary
-from idm._tables import PIPE, Table, check_output, write_table
+from idm._tables import PIPE, Table, check_output, counted, write_table
 from idm._whole_file import check_writable, whole_file
 
 _Array: TypeAlias = NDArray[np.float64]
@@ -47,7 +47,7 @@ def fit(
     check_writable(Path(output))
     points, names, given = _fit_data(X, y, has_labels=estimator == "classifier")
     if not quiet:
-        print(f"fitting {type(model).__name__} to {len(points)} rows, {points.shape[1]} columns", file=sys.stderr)
+        print(f"fitting {type(model).__name__} to {_size(points)}", file=sys.stderr)
         if isinstance(model, IteratedMap):
             model.callback = _tell
     start = time.perf_counter()
@@ -58,14 +58,15 @@ def fit(
         model.callback = None
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)  # as scikit-learn does for data frames
-    with refusals():
+    with refusals(), writing(output):
         idm.save(model, output)
     if not quiet:
-        print(f"{type(model).__name__}: {len(points)} rows, {points.shape[1]} columns, {seconds:.1f} s")
+        print(f"{type(model).__name__}: {_size(points)}, {seconds:.1f} s")
         if isinstance(model, IteratedMap):
             print(f"kept iteration {model.n_iter_} of {len(model.iterations_)} ({model.stop_reason_})")
         if not isinstance(model, idm.LocalKernelMap):
-            print(f"{model.embedding_.shape[1]} coordinates from {len(model.landmarks_)} landmarks")
+            n_coordinates, n_landmarks = model.embedding_.shape[1], len(model.landmarks_)
+            print(f"{counted(n_coordinates, 'coordinate')} from {counted(n_landmarks, 'landmark')}")
         print(f"saved {output}")
 
 
@@ -98,7 +99,7 @@ def _fit_data(X: str, y: str | None, *, has_labels: bool) -> tuple[_Array, list[
     points, names = _points(table, places)
     if len(points) != len(given):
         hint = f" (the first line of {y}, {of_y.first_line()!r:.40}, was read as names)" if of_y.named else ""
-        raise CommandError(f"{X} has {len(points)} rows, and {y} has {len(given)}{hint}; they must be the same points")
+        raise CommandError(f"{X} has {counted(len(points), 'row')}, and {y} has {len(given)}{hint}; they must be equal")
     return points, names, given
 
 
@@ -134,7 +135,11 @@ def _apply(method: str, path: str, X: str, output: str, *, key: str, quiet: bool
         result = getattr(model, method)(points)
     write_table(output, result, key)
     if not quiet and output != PIPE:
-        print(f"saved {output}: {len(result)} rows, {result[0].size} columns")
+        print(f"saved {output}: {_size(result)}")
+
+
+def _size(array: NDArray[Any]) -> str:
+    return f"{counted(len(array), 'row')}, {counted(array[0].size, 'column')}"
 
 
 def load(path: str) -> Model:
@@ -152,7 +157,7 @@ def _new_points(table: Table, model: Model, path: str) -> _Array:
     points, _ = _points(table, table.all_but() if places is None else places)
     if points.shape[1] != model.n_features_in_:
         raise CommandError(
-            f"{table.source} has {points.shape[1]} columns, and {path} was fitted to {model.n_features_in_}"
+            f"{table.source} has {counted(points.shape[1], 'column')}, and {path} was fitted to {model.n_features_in_}"
         )
     return points
 
@@ -169,18 +174,26 @@ def plot(path: str, output: Path, X: str | None, y: str | None, *, quiet: bool) 
     elif not isinstance(model, IteratedMap):
         raise UsageError(f"--X and --y are for iterated maps, and {path} is a {type(model).__name__}; leave them out")
     else:
-        is_classifier = isinstance(model, idm.IteratedDiffusionMapClassifier)
-        of_y = Table(y)
-        given = of_y.labels() if is_classifier else of_y.features()
-        features = np.unique(given, return_inverse=True)[1].astype(np.float64) if is_classifier else given
-        with refusals():
-            figure = idm.plot.iterations(model, _new_points(Table(X), model, path), features)
+        figure = _with_data(model, path, X, y)
     save_figure(figure, output)
     if not quiet:
         print(f"saved {output}")
 
 
+def _with_data(model: IteratedMap, path: str, X: str, y: str) -> Any:
+    points, table = _new_points(Table(X), model, path), Table(y)
+    if isinstance(model, idm.IteratedDiffusionMapClassifier):
+        features = np.unique(table.labels(), return_inverse=True)[1].astype(np.float64)
+    else:
+        features = table.features()
+    for name, n_rows in ((X, len(points)), (y, len(features))):
+        if n_rows != len(model.embedding_):
+            raise CommandError(f"{name} has {counted(n_rows, 'row')}, and {path} was fitted to {len(model.embedding_)}")
+    with refusals():
+        return idm.plot.iterations(model, points, features)
+
+
 def save_figure(figure: Any, path: Path) -> None:
     """Write a picture, complete or not at all."""
-    with whole_file(Path(os.path.realpath(path))) as file:
+    with writing(path), whole_file(Path(os.path.realpath(path))) as file:
         figure.savefig(file, dpi=110, format=path.suffix[1:].lower())

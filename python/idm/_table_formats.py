@@ -18,6 +18,9 @@ from idm._command_error import CommandError
 
 _Array: TypeAlias = NDArray[np.float64]
 
+# Of a text file that is written: lists of Python's numbers take much more memory than an array.
+_ROWS_AT_ONCE = 1000
+
 
 class Columns(Protocol):
     """What a file has."""
@@ -53,7 +56,16 @@ class ArrayColumns:
 
 def read_npy(file: BinaryIO, name: str | None) -> Columns:
     """An array that `numpy.save` wrote."""
-    return ArrayColumns(np.lib.format.read_array(file, allow_pickle=False))
+    return ArrayColumns(_npy_array(file))
+
+
+def _npy_array(file: Any) -> NDArray[Any]:
+    try:
+        return np.lib.format.read_array(file, allow_pickle=False)
+    except ValueError as error:
+        if "allow_pickle" in str(error):
+            raise ValueError("holds Python objects, which only pickle reads; save numbers, or astype(str)") from error
+        raise ValueError(f"is damaged, or not what its name says: {error}") from error
 
 
 def read_npz(file: BinaryIO, name: str | None) -> Columns:
@@ -66,7 +78,7 @@ def read_npz(file: BinaryIO, name: str | None) -> Columns:
             if name is not None and name not in names:
                 raise ValueError(f"has no array {name!r}; it has {', '.join(names) or 'none'}")
             with archive.open(f"{name or names[0]}.npy") as member:
-                return ArrayColumns(np.lib.format.read_array(member, allow_pickle=False))
+                return ArrayColumns(_npy_array(member))
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise ValueError(f"is damaged, or not what its name says: {error}") from error
 
@@ -222,13 +234,16 @@ def write_npz(file: BinaryIO, array: NDArray[Any], names: Sequence[str], key: st
 
 def write_csv(file: BinaryIO, array: NDArray[Any], names: Sequence[str], key: str) -> None:
     """With names in the first line, and the digits that give the same number back."""
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-    try:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows(array.reshape(len(array), -1).tolist())
-    finally:
-        text.detach()  # it would close the file
+    file.write(_csv_lines([list(names)]))
+    for start in range(0, len(array), _ROWS_AT_ONCE):
+        rows = array[start : start + _ROWS_AT_ONCE]
+        file.write(_csv_lines(rows.reshape(len(rows), -1).tolist()))
+
+
+def _csv_lines(rows: list[list[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
 
 
 def write_parquet(file: BinaryIO, array: NDArray[Any], names: Sequence[str], key: str) -> None:

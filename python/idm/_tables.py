@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from idm._command_error import CommandError, UsageError, refusals
+from idm._command_error import CommandError, UsageError, refusals, writing
 from idm._table_formats import BEGINNINGS, READERS, WRITERS, Columns, check_pyarrow
 from idm._validation import as_float
 from idm._whole_file import check_writable, whole_file
@@ -26,23 +26,21 @@ class Table:
     """A file whose columns are read when they are asked for."""
 
     def __init__(self, source: str) -> None:
-        self.source = source
         self.path, name = split_source(source)
-        self._columns = _read(self.path, source, name)
-        self.n_columns, self.named = len(self._columns.columns), self._columns.named
+        self.source = "standard input" if source == PIPE else source
+        self._columns = _read(self.path, self.source, name)
+        self.named = self._columns.named
         self.chosen: list[int] | None = None  # by the user
-        if name is not None and self.n_columns:
-            columns = self._columns.columns
-            self.chosen = self.places([name] if name in columns else name.split(","))
+        if name is not None and self._columns.columns:
+            self.chosen = self.places([name] if name in self._columns.columns else name.split(","))
 
     def places(self, names: Sequence[str], why: str = "") -> list[int]:
         """Where the columns with these names are; `why` they are needed."""
         columns = self._columns.columns
         for name in names:
-            if columns.count(name) != 1:
+            if (n := columns.count(name)) != 1:
                 raise CommandError(
-                    f"{self.path} has {columns.count(name) or 'no'} column{'s'[: columns.count(name)]} {name!r}{why}; "
-                    f"it has {_some(columns)}"
+                    f"{self.path} has {f'{n} columns' if n else 'no column'} {name!r}{why}; it has {_some(columns)}"
                 )
         return [columns.index(name) for name in names]
 
@@ -53,7 +51,7 @@ class Table:
 
     def all_but(self, others: Sequence[int] = ()) -> list[int]:
         """All columns but those; one without a name is the index of a data frame, and nobody wants it."""
-        places = [place for place in range(self.n_columns) if place not in others]
+        places = [place for place in range(len(self._columns.columns)) if place not in others]
         if any(not self._columns.columns[place] for place in places):
             raise CommandError(
                 f"{self.source} has a column without a name, as pandas writes its index; leave that out (index=False), "
@@ -108,7 +106,7 @@ class Table:
             place = np.argwhere(wrong)[0]
             where = ", ".join(f"{axis} {n}" for axis, n in zip(("row", "column"), place, strict=False))
             raise CommandError(
-                f"{self.source} has {np.count_nonzero(wrong)} values that are NaN or infinite, the first in {where} "
+                f"{self.source} has {counted(int(wrong.sum()), 'NaN or infinite value')}, the first in {where} "
                 "(counted from 0); drop or impute such rows"
             )
         return array
@@ -119,7 +117,8 @@ def split_source(source: str) -> tuple[str, str | None]:
     found = _CHOICE.fullmatch(source)
     if found is None or os.path.exists(source):
         return source, None
-    return found[1], found[2]
+    # The bytes of the argument, which are UTF-8 as in the files, whatever the locale made of them.
+    return found[1], os.fsencode(found[2]).decode(errors="replace")
 
 
 def _read(path: str, source: str, name: str | None) -> Columns:
@@ -140,6 +139,11 @@ def _ending(path: str, source: str) -> str:
     if ending not in READERS:
         raise UsageError(f"{source} must end in {_one_of(READERS)}, or be {PIPE!r} for a pipe")
     return ending
+
+
+def counted(n: int, what: str) -> str:
+    """1 row, 2 rows."""
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def _one_of(names: Any) -> str:
@@ -164,10 +168,11 @@ def check_output(path: str) -> None:
 def write_table(path: str, array: NDArray[Any], key: str) -> None:
     """Write rows in the format of the path's ending, through a pipe as .csv; `key` names array or columns."""
     array = np.array(array.tolist()) if array.dtype == object else array
-    names = [key] if array.ndim == 1 else [f"{key}{number}" for number in range(array.shape[1])]
+    n_columns = 1 if array.ndim == 1 else array.shape[1]
+    names = [key] if n_columns == 1 else [f"{key}{number}" for number in range(n_columns)]
     if path == PIPE:
         WRITERS[".csv"](sys.stdout.buffer, array, names, key)
         sys.stdout.buffer.flush()
         return
-    with whole_file(Path(os.path.realpath(path))) as file:
+    with writing(path), whole_file(Path(os.path.realpath(path))) as file:
         WRITERS[_ending(path, path)](file, array, names, key)
