@@ -18,6 +18,7 @@ from idm._demo import EXAMPLES, demo
 from idm._whole_file import check_writable
 from idm.exceptions import EigenpairError
 
+_ESTIMATORS = ("iterated", "classifier", "diffusion-map", "local-kernel-map")
 _TABLES = """\
 Tables are files that end in .npy, .npz, .csv or .parquet, with a row for each
 point. FILE.npz:NAME is one of several arrays; FILE.csv:NAME,NAME and
@@ -93,7 +94,14 @@ def _add_demo(commands: Any) -> None:
         _demo,
         examples="idm demo\nidm demo torus-phi -n 1000 -o torus.png",
     )
-    parser.add_argument("example", nargs="?", default="annulus-radius", choices=list(EXAMPLES))
+    parser.add_argument(
+        "example",
+        nargs="?",
+        default="annulus-radius",
+        choices=list(EXAMPLES),
+        metavar="example",
+        help=f"one of {', '.join(EXAMPLES)} (default annulus-radius)",
+    )
     parser.add_argument("-n", "--n-samples", type=int, default=2000, help="points (default 2000)")
     parser.add_argument("--seed", type=int, default=0, help="of the points (default 0)")
     parser.add_argument("-o", "--output", help="where the picture goes (default idm-<example>.png)")
@@ -117,8 +125,9 @@ def _add_fit(commands: Any) -> None:
     parser.add_argument(
         "--estimator",
         default="iterated",
-        choices=["iterated", "classifier", "diffusion-map", "local-kernel-map"],
-        help="what is fitted (default iterated)",
+        choices=_ESTIMATORS,
+        metavar="NAME",
+        help=f"one of {', '.join(_ESTIMATORS)} (default iterated)",
     )
     for name, kind, help in (
         ("n-components", int, "the most coordinates"),

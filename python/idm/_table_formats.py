@@ -79,7 +79,7 @@ def read_npz(file: BinaryIO, name: str | None) -> Columns:
                 raise ValueError(f"has no array {name!r}; it has {', '.join(names) or 'none'}")
             with archive.open(f"{name or names[0]}.npy") as member:
                 return ArrayColumns(_npy_array(member))
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # the last: encrypted, or packed oddly
         raise ValueError(f"is damaged, or not what its name says: {error}") from error
 
 
@@ -173,6 +173,8 @@ class ParquetColumns:
 
     def __init__(self, table: Any) -> None:
         self.columns = [name for name in table.column_names if not name.startswith("__index_level_")]
+        if not self.columns:
+            raise ValueError("has no columns")
         self._table = table.select(self.columns)
 
     def numbers(self, chosen: Sequence[int]) -> NDArray[Any]:
@@ -203,7 +205,11 @@ def read_parquet(file: BinaryIO, name: str | None) -> Columns:
     check_pyarrow()
     import pyarrow.parquet
 
-    return ParquetColumns(pyarrow.parquet.read_table(file))
+    try:
+        table = pyarrow.parquet.read_table(file)
+    except (ValueError, OSError, NotImplementedError) as error:  # Arrow's own errors are of all three kinds
+        raise ValueError(f"is damaged, or not what its name says: {error}") from error
+    return ParquetColumns(table)
 
 
 def check_pyarrow() -> None:

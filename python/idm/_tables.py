@@ -57,6 +57,8 @@ class Table:
                 f"{self.source} has a column without a name, as pandas writes its index; leave that out (index=False), "
                 "or choose columns, as in FILE:NAME,NAME"
             )
+        if others and not places:
+            raise CommandError(f"{self.source} has no columns but those of y")
         return places
 
     def points(self, places: Sequence[int]) -> _Array:
@@ -80,6 +82,10 @@ class Table:
             array = self._columns.labels(places[0] if places else 0)
         if array.ndim != 1:
             raise CommandError(f"{self.source} has shape {array.shape}; labels are one column")
+        if array.dtype.kind not in "biufU":  # others do not fit into a model file
+            raise CommandError(
+                f"{self.source} has labels of dtype {array.dtype}; save numbers, or texts as astype(str)"
+            )
         return array
 
     def first_line(self) -> str:
