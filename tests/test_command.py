@@ -4,10 +4,12 @@ import csv
 import io
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from idm import _command
 from idm._command import main
 from idm._model_commands import ESTIMATORS
 
+PAGE = Path(__file__).parents[1] / "docs" / "command_line.md"
 SMALL = ("--n-components", "6", "--n-neighbors", "14", "--n-landmarks", "40", "--max-iter", "2")
 
 
@@ -738,6 +741,24 @@ def test_a_warning_is_one_line_without_source(models, capsys):
         succeeds("transform", models["iterated"], "far.npy", "-o", "Z.npy", "--quiet")
     line = capsys.readouterr().err
     assert re.fullmatch(r"idm: warning: 1 of 1 rows of X \(the first: row 0\) are far from [^\n]*\n", line)
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the tests run outside the repository")
+def test_the_page_of_the_documentation_runs_as_it_stands(monkeypatch, folder):
+    """All but what is piped to, and with its last part written to a file."""
+    blocks = re.findall(r"```(python|sh)\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
+    assert [language for language, _ in blocks] == ["python", "sh", "sh", "sh"]
+    exec(compile(blocks[0][1], str(PAGE), "exec"), {})
+    commands = [part for _, block in blocks[1:] for line in block.splitlines() for part in line.split(" | ")]
+    commands = [shlex.split(command, comments=True) for command in commands if command.startswith("idm ")]
+    assert len(commands) == 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for command in commands:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "Xnew.csv").read_bytes())))
+            succeeds(*command[1:])
+    model, Xnew = idm.load("radius.idm"), np.loadtxt("Xnew.csv", delimiter=",", skiprows=1)
+    np.testing.assert_allclose(np.linalg.norm(Xnew, axis=1), model.predict(Xnew), atol=0.1)
 
 
 @pytest.mark.parametrize("command", [[], ["demo"], ["fit"], ["transform"], ["predict"], ["info"], ["plot"]])
