@@ -228,6 +228,26 @@ def test_quiet_commands_print_nothing(models, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_the_ending_of_a_model_may_be_left_out(capsys, folder):
+    succeeds("fit", "X.npy", "y.npy", "-o", "model", *SMALL)
+    assert capsys.readouterr().out.endswith("saved model.idm\n")
+    assert (folder / "model.idm").exists()
+    for command in (
+        ("transform", "X.npy", "-o", "Z.npy"),
+        ("predict", "X.npy", "-o", "Z.csv"),
+        ("info",),
+        ("plot", "-o", "x.png"),
+    ):
+        succeeds(command[0], "model", *command[1:])
+    assert "file        model.idm, " in capsys.readouterr().out
+    os.rename("model.idm", "model")
+    succeeds("info", "model")
+    assert "file        model, " in capsys.readouterr().out
+    assert fails(capsys, 1, "info", "none") == "idm: none.idm: No such file or directory"
+    (folder / "sub").mkdir()
+    assert "--output sub must end in .idm" in fails(capsys, 2, "fit", "X.npy", "y.npy", "-o", "sub")
+
+
 # New points, in every format.
 
 
@@ -267,6 +287,8 @@ def test_parquet_goes_in_and_out(models, data, labels):
     )
     parquet.write_table(table, "data.parquet")
     succeeds("transform", models["named"], "data.parquet", "-o", "Z.parquet")
+    parquet.write_table(table.select(["east", "north", "__index_level_0__"]), "indexed.parquet")
+    succeeds("transform", models["iterated"], "indexed.parquet", "-o", "Z.parquet")
     found = parquet.read_table("Z.parquet")
     expected = idm.load(models["iterated"]).transform(X)
     assert found.column_names == [f"z{i}" for i in range(expected.shape[1])]
@@ -317,7 +339,12 @@ def test_a_column_that_is_missing_is_named(models, capsys, folder):
 
 
 def test_labels_come_back_as_they_were(data, folder):
-    for kind, texts in {"int": ("7", "-3"), "text": ("outer é", 'in,n"er'), "code": ("007", "1.0")}.items():
+    for kind, texts in {
+        "int": ("7", "-3"),
+        "text": ("outer é", 'in,n"er'),
+        "code": ("007", "010"),
+        "point": ("1.0", "2.0"),
+    }.items():
         labels = np.array(texts)[(data[1] > np.median(data[1])).astype(int)]
         quoted = [label.replace('"', '""') for label in labels]
         (folder / "labels.csv").write_text("\n".join(["label", *(f'"{label}"' for label in quoted), ""]), "utf-8")
@@ -571,7 +598,7 @@ def test_texts_that_are_refused(content, words, models, capsys, folder):
 
 
 @pytest.mark.parametrize(
-    "content", [b"\xef\xbb\xbfa,b\r\n1.5,-2e0\r\n", b'"a","b"\n"1.5", -2\n\n', b"1.5,-2", b"\na,b\n1.5,-2\n"]
+    "content", [b"\xef\xbb\xbf1.5,-2e0\r\n", b'"a","b"\n"1.5", -2\n\n', b"1.5,-2", b"\na,b\n1.5,-2\n"]
 )
 def test_texts_that_other_programs_write(content, models, folder):
     (folder / "new.csv").write_bytes(content)
@@ -700,13 +727,27 @@ def test_tables_that_cannot_be_written_are_refused_before(output, models, capsys
 
 
 @pytest.mark.parametrize("output", ["Z.npy", "Z.npz", "Z.csv"])
-def test_a_full_disk_leaves_the_old_file_and_no_other(output, models, folder):
-    resource = pytest.importorskip("resource")
-    np.save("many.npy", np.tile(np.load("X.npy"), (20, 1)))
+def test_a_failure_leaves_the_old_file_and_no_other(output, models, capsys, monkeypatch, folder):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
     (folder / output).write_bytes(b"old")
     before = sorted(os.listdir())
+    monkeypatch.setattr(os, "fsync", fail)
+    line = fails(capsys, 1, "transform", models["iterated"], "X.npy", "-o", output)
+    assert line == f"idm: {output} cannot be written: No space left on device"
+    assert sorted(os.listdir()) == before
+    assert (folder / output).read_bytes() == b"old"
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_other(models, folder):
+    """Files that may not be longer than 8 kB stand for it."""
+    resource = pytest.importorskip("resource")
+    np.save("many.npy", np.tile(np.load("X.npy"), (20, 1)))
+    (folder / "Z.npy").write_bytes(b"old")
+    before = sorted(os.listdir())
     done = subprocess.run(
-        [sys.executable, "-m", "idm", "transform", models["iterated"], "many.npy", "-o", output],
+        [sys.executable, "-m", "idm", "transform", models["iterated"], "many.npy", "-o", "Z.npy"],
         capture_output=True,
         text=True,
         preexec_fn=lambda: (
@@ -716,10 +757,18 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(output, models, folder):
         timeout=60,
     )
     assert done.returncode == 1
-    assert done.stderr.startswith(f"idm: {output} cannot be written: ")
-    assert len(done.stderr.splitlines()) == 1
+    assert re.fullmatch("idm: Z.npy cannot be written: [^\n]+\n", done.stderr)
     assert sorted(os.listdir()) == before
-    assert (folder / output).read_bytes() == b"old"
+    assert (folder / "Z.npy").read_bytes() == b"old"
+
+
+def test_long_errors_are_one_line_too(models, capsys, monkeypatch):
+    def refuse(*_):
+        raise ValueError("X is odd.\n    Make it even.")
+
+    monkeypatch.setattr(idm.IteratedDiffusionMap, "transform", refuse)
+    line = fails(capsys, 1, "transform", models["iterated"], "X.npy", "-o", "Z.npy")
+    assert line == "idm: X is odd. Make it even."
 
 
 def test_mistakes_in_the_code_show_themselves(models, monkeypatch):

@@ -10,7 +10,7 @@ from idm._command_error import refusals
 from idm._iterated_diffusion_map import IteratedDiffusionMapClassifier
 from idm._iterated_map import IteratedMap
 from idm._local_kernel_map import LocalKernelMap
-from idm._model_commands import load
+from idm._model_commands import load, model_path
 from idm._model_rules import Model
 from idm._tables import counted
 
@@ -19,6 +19,7 @@ _MOST_NAMES = 8
 
 def info(path: str) -> None:
     """Print a model file, after all checks of loading it."""
+    path = model_path(path)
     model = load(path)
     size = os.path.getsize(path)
     with open(path, "rb") as file, refusals(f"{path}: "):

@@ -42,6 +42,8 @@ def fit(
         raise UsageError(f"--estimator {estimator} needs y, a second table; diffusion-map does without")
     if X == y == PIPE:
         raise UsageError(f"X and y cannot both be {PIPE!r}: there is one pipe")
+    if output != PIPE and not Path(output).suffix and not Path(output).is_dir():
+        output = f"{Path(output)}.idm"
     if Path(output).suffix != ".idm":
         raise UsageError(f"--output {output} must end in .idm, as model files do")
     check_writable(Path(output))
@@ -62,12 +64,16 @@ def fit(
         idm.save(model, output)
     if not quiet:
         print(f"{type(model).__name__}: {_size(points)}, {seconds:.1f} s")
-        if isinstance(model, IteratedMap):
-            print(f"kept iteration {model.n_iter_} of {len(model.iterations_)} ({model.stop_reason_})")
-        if not isinstance(model, idm.LocalKernelMap):
-            n_coordinates, n_landmarks = model.embedding_.shape[1], len(model.landmarks_)
-            print(f"{counted(n_coordinates, 'coordinate')} from {counted(n_landmarks, 'landmark')}")
+        _print_result(model)
         print(f"saved {output}")
+
+
+def _print_result(model: Model) -> None:
+    if isinstance(model, IteratedMap):
+        print(f"kept iteration {model.n_iter_} of {len(model.iterations_)} ({model.stop_reason_})")
+    if not isinstance(model, idm.LocalKernelMap):
+        n_coordinates, n_landmarks = model.embedding_.shape[1], len(model.landmarks_)
+        print(f"{counted(n_coordinates, 'coordinate')} from {counted(n_landmarks, 'landmark')}")
 
 
 def _estimator(name: str, parameters: dict[str, Any], seed: int) -> Model:
@@ -98,7 +104,8 @@ def _fit_data(X: str, y: str | None, *, has_labels: bool) -> tuple[_Array, list[
     given = of_y.labels() if has_labels else of_y.features()
     points, names = _points(table, places)
     if len(points) != len(given):
-        hint = f" (the first line of {y}, {of_y.first_line()!r:.40}, was read as names)" if of_y.named else ""
+        is_eaten = of_y.named and len(given) == len(points) - 1
+        hint = f" (the first line of {y}, {of_y.first_line()!r:.40}, was read as names)" if is_eaten else ""
         raise CommandError(f"{X} has {counted(len(points), 'row')}, and {y} has {len(given)}{hint}; they must be equal")
     return points, names, given
 
@@ -125,6 +132,7 @@ def predict(model: str, X: str, output: str, *, quiet: bool) -> None:
 
 def _apply(method: str, path: str, X: str, output: str, *, key: str, quiet: bool) -> None:
     check_output(output)
+    path = model_path(path)
     model = load(path)
     if not hasattr(model, method):
         other = "predict" if method == "transform" else "transform"
@@ -140,6 +148,11 @@ def _apply(method: str, path: str, X: str, output: str, *, key: str, quiet: bool
 
 def _size(array: NDArray[Any]) -> str:
     return f"{counted(len(array), 'row')}, {counted(array[0].size, 'column')}"
+
+
+def model_path(name: str) -> str:
+    """A model file, whose name may be given without its ending."""
+    return name if Path(name).suffix or os.path.exists(name) else f"{name}.idm"
 
 
 def load(path: str) -> Model:
@@ -168,6 +181,7 @@ def plot(path: str, output: Path, X: str | None, y: str | None, *, quiet: bool) 
         raise UsageError("--X and --y go together: the tables that the model was fitted to")
     if X == y == PIPE:
         raise UsageError(f"--X and --y cannot both be {PIPE!r}: there is one pipe")
+    path = model_path(path)
     model = load(path)
     if X is None or y is None:
         figure = _overview.overview(model)
