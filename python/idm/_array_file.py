@@ -3,21 +3,21 @@
 docs/model_files.md has the format.
 """
 
-import contextlib
 import hashlib
 import io
 import json
 import math
 import os
 import re
-import secrets
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, BinaryIO, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+from idm._whole_file import whole_file
 
 _MAGIC, FORMAT, VERSION = b"\x89idm\r\n\x1a\n", "idm model", 1
 # Magic, length of the header (8 bytes, little-endian), its SHA-256, zeros; arrays start at multiples of it, too.
@@ -74,18 +74,8 @@ class Arrays:
 
     def write(self, target: Path, header: dict[str, Any]) -> None:
         """Write the file under another name in the same folder, and rename it when it is on the disk."""
-        temporary = target.with_name(f".idm-{secrets.token_hex(8)}.part")
-        try:
-            with open(temporary, "xb") as file:
-                _write(file, header, self._arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        _sync_folder(target.parent)
+        with whole_file(target) as file:
+            _write(file, header, self._arrays)
 
 
 def _aligned(size: int) -> int:
@@ -97,7 +87,7 @@ def _bytes(array: NDArray[Any]) -> memoryview:
     return array.ravel(order="K").view(np.uint8).data
 
 
-def _write(file: io.BufferedWriter, header: dict[str, Any], arrays: list[NDArray[Any]]) -> None:
+def _write(file: BinaryIO, header: dict[str, Any], arrays: list[NDArray[Any]]) -> None:
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
     if len(text) > _LONGEST_HEADER:
         fail("the header", f"would have {len(text)} bytes, more than {_LONGEST_HEADER}; shorten the feature names")
@@ -108,19 +98,20 @@ def _write(file: io.BufferedWriter, header: dict[str, Any], arrays: list[NDArray
         file.write(part)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Put a new name on the disk; only POSIX systems can."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def read_file(file: io.BufferedReader, *, mapped: bool) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     """The header and the arrays; none of these is allocated before all sizes are known to be those of the file."""
     size = os.fstat(file.fileno()).st_size
+    header, length = read_header(file, size)
+    start = _aligned(_ALIGNMENT + length)
+    layout = _layout(as_list(header["arrays"], "arrays"), size - start)
+    if any(file.read(start - _ALIGNMENT - length)):
+        fail("the file", "is altered: there must be zeros between header and arrays")
+    content = np.memmap(file, np.uint8, "r") if mapped else None
+    return header, [_read_array(file, start, spec, content) for spec in layout]
+
+
+def read_header(file: io.BufferedReader, size: int) -> tuple[dict[str, Any], int]:
+    """The header of a file of that size, and the bytes that it takes."""
     prefix = file.read(_ALIGNMENT)
     if prefix[: len(_MAGIC)] != _MAGIC:
         fail("the file", "is not a model file of idm.save (those begin with other bytes); is it a pickle?")
@@ -130,13 +121,7 @@ def read_file(file: io.BufferedReader, *, mapped: bool) -> tuple[dict[str, Any],
     text = file.read(length)
     if hashlib.sha256(text).digest() != checksum:
         fail("the file", "is cut short or altered: its header has another checksum")
-    header = _parse(text)
-    start = _aligned(_ALIGNMENT + length)
-    layout = _layout(as_list(header["arrays"], "arrays"), size - start)
-    if any(file.read(start - _ALIGNMENT - length)):
-        fail("the file", "is altered: there must be zeros between header and arrays")
-    content = np.memmap(file, np.uint8, "r") if mapped else None
-    return header, [_read_array(file, start, spec, content) for spec in layout]
+    return _parse(text), length
 
 
 def _parse(text: bytes) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class _Log(Progress):
         _logger.info("iteration %d: %s", self._iteration, name)
 
     def done(self, record: Any) -> None:
-        _logger.info("iteration %d: %s", record.iteration, _summary(record))
+        _logger.info("iteration %d: %s", record.iteration, summary(record))
         self._iteration = record.iteration + 1
 
     def after(self, name: str) -> None:
@@ -45,8 +45,8 @@ class _Bar(Progress):
         self._bar.set_postfix_str(f"{self._last}now {name}")
 
     def done(self, record: Any) -> None:
-        self._last = f"{_summary(record)}; "
-        self._bar.set_postfix_str(_summary(record), refresh=False)
+        self._last = f"{summary(record)}; "
+        self._bar.set_postfix_str(summary(record), refresh=False)
         self._bar.update()
 
     def after(self, name: str) -> None:
@@ -68,7 +68,8 @@ def progress(n_iterations: int, verbose: int) -> Iterator[Progress]:
         yield _Bar(bar)
 
 
-def _summary(record: Any) -> str:
+def summary(record: Any) -> str:
+    """What an iteration came to, on one line."""
     score = "" if record.validation_score is None else f", score {record.validation_score:.4f}"
     return (
         f"epsilon {record.epsilon:.3g}, {record.n_coordinates} coordinates, change {record.distance_change:.3f}{score}"

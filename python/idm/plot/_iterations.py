@@ -56,17 +56,17 @@ def iterations(model: IteratedMap, X: ArrayLike, y: ArrayLike, *, point: int | N
     figure = matplotlib_module("figure").Figure(figsize=(2.9 * len(panels) + 0.8, 6), layout="constrained")
     upper = []
     for column, (title, coordinates) in enumerate(panels):
-        above = _panel(figure, (2, len(panels), column + 1), coordinates.shape[1])
+        above = panel(figure, (2, len(panels), column + 1), coordinates.shape[1])
         drawn = draw_points(above, coordinates, **colours.style(), s=3)
         above.set_title(title)
         upper.append(above)
-        below = _panel(figure, (2, len(panels), len(panels) + column + 1), points.shape[1])
+        below = panel(figure, (2, len(panels), len(panels) + column + 1), points.shape[1])
         draw_neighbors(below, points, coordinates, chosen)
     colours.bar(drawn, upper)
     return figure  # type: ignore[no-any-return]
 
 
-def _panel(figure: Any, place: tuple[int, int, int], n_columns: int) -> Any:
+def panel(figure: Any, place: tuple[int, int, int], n_columns: int) -> Any:
     """Axes without ticks."""
     axes: Any = figure.add_subplot(*place, projection="3d" if n_columns > 2 else None)
     axes.set_xticks([])
