@@ -1,4 +1,4 @@
-"""Compressed rows: products and connected components."""
+"""Compressed rows: products, parts and connected components."""
 
 import numpy as np
 import pytest
@@ -32,6 +32,24 @@ def test_every_thread_count_gives_the_same_bits(rng, n_threads):
     matrix, _ = random_matrix(rng)
     x = rng.normal(size=(400, 9))
     np.testing.assert_array_equal(_core.multiply(matrix, x, 1), _core.multiply(matrix, x, n_threads))
+
+
+@pytest.mark.parametrize("n", [0, 1, 100, 400])
+def test_parts_agree_with_scipy(rng, n):
+    matrix = _core.nearest_kernel(*idm.nearest_neighbors(rng.normal(size=(400, 2)), 20), 1.0, 1)
+    whole = scipy.sparse.csr_array((matrix.values, matrix.columns, matrix.row_start), shape=(400, 400))
+    rows = rng.permutation(400)[:n]
+    for n_threads in (1, 3):
+        part = _core.submatrix(matrix, rows[:, np.newaxis], n_threads)
+        found = scipy.sparse.csr_array((part.values, part.columns, part.row_start), shape=(n, n))
+        np.testing.assert_array_equal(found.toarray(), whole.toarray()[np.ix_(rows, rows)])
+
+
+@pytest.mark.parametrize("rows", [[0, 400], [-1], [3, 5, 3]])
+def test_rows_of_a_part_that_are_not_there_or_twice_are_refused(rng, rows):
+    matrix = _core.nearest_kernel(*idm.nearest_neighbors(rng.normal(size=(400, 2)), 20), 1.0, 1)
+    with pytest.raises(ValueError, match="rows must be those of the matrix, each at most once"):
+        _core.submatrix(matrix, np.array(rows)[:, np.newaxis], 1)
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 6])

@@ -131,6 +131,16 @@ def test_repeats_to_the_bit_for_all_threads(rng, solver):
         np.testing.assert_array_equal(first.vectors, again.vectors)
 
 
+@pytest.mark.parametrize("apart", [0.0, 100.0])  # one component, and two
+def test_an_order_changes_nothing_but_rounding(rng, apart):
+    X = rng.normal(size=(900, 2))
+    X[500:, 0] += apart
+    kernel, order = make_kernel(X, 50), rng.permutation(900)
+    expected, found = leading_eigenpairs(kernel, 12, 1), leading_eigenpairs(kernel, 12, 1, order=order)
+    np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(found.vectors, expected.vectors, rtol=0, atol=2e-7)
+
+
 def test_repeats_to_the_bit_in_another_thread(rng):
     kernel = make_kernel(rng.normal(size=(900, 2)), 50)
     first, others = leading_eigenpairs(kernel, 20, 1), []

@@ -1,6 +1,7 @@
 #include "idm/sparse_matrix.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "arrays.hpp"
 
@@ -43,6 +44,20 @@ Array multiply(const SparseMatrix& a, const Array& x, int n_threads) {
     return product;
 }
 
+SparseMatrix submatrix(const SparseMatrix& a, const IndexArray& rows, int n_threads) {
+    if (a.n_rows != a.n_columns) throw py::value_error("submatrix: the matrix must be square");
+    const ConstIndexMatrixView r = matrix(rows, "rows", any, 1);
+    std::vector<char> seen(a.n_rows, 0);
+    for (Index i = 0; i < r.rows(); ++i) {
+        if (r(i, 0) < 0 || r(i, 0) >= a.n_rows || seen[r(i, 0)]++) {
+            throw py::value_error("submatrix: rows must be those of the matrix, each at most once");
+        }
+    }
+    SparseMatrix result;
+    run(n_threads, [&](const Execution& execution) { result = idm::submatrix(a.view(), r, execution); });
+    return result;
+}
+
 py::tuple connected_components(const SparseMatrix& a, double least) {
     if (a.n_rows != a.n_columns) throw py::value_error("connected_components: the matrix must be square");
     IndexArray labels({a.n_rows, Index{1}});
@@ -75,6 +90,7 @@ void register_sparse_matrix(py::module_& module) {
             return read_only(self, a.values.get(), a.n_entries());
         });
     module.def("multiply", &multiply, py::arg("matrix"), py::arg("x").noconvert(), py::arg("n_threads"));
+    module.def("submatrix", &submatrix, py::arg("matrix"), py::arg("rows").noconvert(), py::arg("n_threads"));
     module.def("connected_components", &connected_components, py::arg("matrix"), py::arg("least"));
 }
 

@@ -44,6 +44,36 @@ void multiply(SparseView a, ConstMatrixView x, MatrixView y, const Execution& ex
     }
 }
 
+SparseMatrix submatrix(SparseView a, ConstIndexMatrixView rows, const Execution& execution) {
+    const Index n = rows.rows();
+    std::vector<std::int32_t> place(a.n_rows, -1);
+    for (Index i = 0; i < n; ++i) place[rows(i, 0)] = static_cast<std::int32_t>(i);
+    SparseMatrix result(n, n);
+    const auto for_rows = [&](auto&& work) {
+        parallel_for(
+            n, 64, execution, [] { return 0; },
+            [&](Index begin, Index end, int, Region&) {
+                for (Index i = begin; i < end; ++i) work(i, a.row_start[rows(i, 0)], a.row_start[rows(i, 0) + 1]);
+            });
+    };
+    for_rows([&](Index i, std::int64_t first, std::int64_t last) {
+        std::int64_t count = 0;
+        for (std::int64_t e = first; e < last; ++e) count += place[a.columns[e]] >= 0;
+        result.row_start[i + 1] = count;
+    });
+    for (Index i = 0; i < n; ++i) result.row_start[i + 1] += result.row_start[i];
+    result.allocate_entries();
+    for_rows([&](Index i, std::int64_t first, std::int64_t last) {
+        std::int64_t to = result.row_start[i];
+        for (std::int64_t e = first; e < last; ++e) {
+            if (place[a.columns[e]] < 0) continue;
+            result.columns[to] = place[a.columns[e]];
+            result.values[to++] = a.values[e];
+        }
+    });
+    return result;
+}
+
 Index connected_components(SparseView matrix, double least, IndexMatrixView labels) {
     labels.setConstant(-1);
     std::vector<std::int32_t> pending;

@@ -79,6 +79,8 @@ void global_steps(const Matrix& points, const Matrix& queries, const Neighbors& 
     kernel = nearest_kernel(of_points.indices(), of_points.distances(), 0.1, four);
     normalize(kernel, 0.5, view(sums), four);
     multiply(kernel.view(), view(values), view(product), four);
+    const IndexMatrix backwards = IndexMatrix::NullaryExpr(n / 2, 1, [](Index i, Index) { return n - 1 - i; });
+    kernel = submatrix(kernel.view(), view(backwards), four);
     project_out(view(values), 8, view(product), four);
     IndexMatrix indices(n, k / 2), nearest(n, 1), chosen(50, 1);
     Matrix lengths(n, k / 2), distances(n, 1);

@@ -75,8 +75,12 @@ class Coordinates:
         return self.functions * np.divide(self.heat, self.xi, out=np.zeros_like(self.xi), where=self.xi > _LEAST_XI)
 
 
-def diffusion_coordinates(neighbors: Neighbors, options: MapOptions, threads: int, *, exact: bool) -> Coordinates:
+def diffusion_coordinates(
+    neighbors: Neighbors, options: MapOptions, threads: int, *, exact: bool, order: NDArray[np.intp] | None = None
+) -> Coordinates:
     """The diffusion map of neighbours with any distances; `exact` if they are those that a search finds.
+
+    An `order` of the points in which near ones follow each other makes it faster.
 
     The dimension is that of the kernel, d = 2 dlog D / dlog eps at the global eps, and the density is
     q = D / N (2 pi eps)^(-d/2), with respect to the metric of the distances.
@@ -105,6 +109,7 @@ def diffusion_coordinates(neighbors: Neighbors, options: MapOptions, threads: in
         solver=options.eigen_solver,
         tolerance=options.tolerance,
         least_share=options.least_weight ** (1 / (2 * time)) if time > 0 else 0.0,
+        order=order,
         advice=advice,
     )
     density = _density(kernel.D, epsilon, dimension)

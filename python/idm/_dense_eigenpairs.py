@@ -21,7 +21,8 @@ def dense_eigenpairs(matrix: _Array, n_largest: int) -> tuple[_Array, _Array]:
     """The largest eigenvalues by decreasing size, and their vectors (N, n_largest).
 
     By A = Q T Q^T with a tridiagonal T. SciPy's `eigh` does it in one call, which holds the interpreter's lock for
-    seconds if there are thousands of points.
+    seconds if there are thousands of points. Here only the vectors of T come from one call, which takes as long for a
+    thousand of them.
     """
     n = len(matrix)
     reduced = np.array(matrix, order="F")
@@ -33,10 +34,14 @@ def dense_eigenpairs(matrix: _Array, n_largest: int) -> tuple[_Array, _Array]:
     except scipy.linalg.LinAlgError:  # eigenvalues of many copies; all pairs by another way are slower, and found
         values, vectors = (a[..., n - n_largest :] for a in scipy.linalg.eigh(matrix, driver="ev"))
         return values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1])
-    reflectors, vectors = np.asfortranarray(reduced[1:, :-1]), np.asfortranarray(vectors[:, ::-1])
-    for start in range(0, n_largest if n > 1 else 0, _PANEL):
-        some = vectors[1:, start : start + _PANEL]
-        some[:] = scipy.linalg.lapack.dormqr("L", "N", reflectors, tau, some, lwork=64 * _PANEL)[0]
+    vectors = np.asfortranarray(vectors[:, ::-1])
+    work, info = np.empty(64 * _PANEL + 4160), np.zeros(1, dtype=np.intc)  # as much as dormqr uses
+    for start in range(0, n_largest, _PANEL):
+        width = min(_PANEL, n_largest - start)
+        _call(
+            _LAPACK, "dormqr", b"L", b"N", n - 1, width, n - 1, reduced[1:], n, tau, vectors[1:, start:], n, work,
+            len(work), info,
+        )  # fmt: skip
     return values[::-1].copy(), np.ascontiguousarray(vectors)
 
 
@@ -68,12 +73,17 @@ def _tridiagonal(a: _Array) -> tuple[_Array, _Array, _Array]:
 _LAPACK, _BLAS = scipy.linalg.cython_lapack.__pyx_capi__, scipy.linalg.cython_blas.__pyx_capi__
 
 
+_capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
 def _call(library: dict[str, Any], name: str, *arguments: Any) -> None:
     """Call a routine with pointers to numbers, letters and parts of arrays, which SciPy's wrappers would copy."""
-    get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    address: Any = get_pointer(library[name], get_name(library[name]))
+    signature = _capsule_name(library[name])
+    assert b"int *" in signature, signature
+    address: Any = _capsule_pointer(library[name], signature)
     ctypes.CFUNCTYPE(None)(address)(*map(_pointer, arguments))
 
 

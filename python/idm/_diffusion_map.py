@@ -16,7 +16,7 @@ from idm._coordinates import RESCALINGS, MapOptions, Rescaling, diffusion_coordi
 from idm._extension import PLAIN, FittedMap, extend_rows, support_radii, warn_unsupported
 from idm._fit_size import FitSize
 from idm._landmarks import choose_landmarks, n_landmarks_of
-from idm._neighbors import NeighborIndex, Neighbors, as_neighbors, check_squares, refined
+from idm._neighbors import NeighborIndex, as_neighbors, check_squares, refined
 from idm._spectrum import EIGEN_SOLVERS, EigenSolver
 from idm._threads import n_threads
 from idm._validation import (
@@ -169,9 +169,6 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         n_landmarks = n_landmarks_of(self.n_landmarks, n)
         self._fit_size(n, points.shape[1], 0).check()
         landmarks = choose_landmarks(points, n_landmarks, check_random_state(self.random_state))
-        # Near ones follow each other, so that products with the kernel stay in cache.
-        landmarks = landmarks[NeighborIndex(points[landmarks]).order()]
-        by_row = np.argsort(landmarks)
         options = self._options(landmarks)
         k = min(as_integer(self.n_neighbors, "n_neighbors", low=2), n_landmarks)
         index, euclidean = NeighborIndex(points[landmarks]), True
@@ -182,14 +179,17 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 raise ValueError(
                     f"n_landmarks={self.n_landmarks!r} needs neighbours among the landmarks; leave out precomputed_knn"
                 )
-            given = as_neighbors(self.precomputed_knn, "precomputed_knn", n)
-            check_squares(given.distances, "precomputed_knn")
-            ordered = Neighbors(by_row[given.indices[landmarks]], given.distances[landmarks])
-            neighbors, euclidean = refined(index.points, ordered, threads)
+            neighbors = as_neighbors(self.precomputed_knn, "precomputed_knn", n)
+            check_squares(neighbors.distances, "precomputed_knn")
+            neighbors, euclidean = refined(points, neighbors, threads)
         k, radii = neighbors.indices.shape[1], neighbors.distances[:, -1:].copy()
         support = support_radii(neighbors, options.n_neighbors_bandwidth)
         copies = index.first_copies(neighbors, threads)
-        coordinates = diffusion_coordinates(neighbors, options, threads, exact=self.precomputed_knn is None)
+        given = [neighbors]
+        del neighbors  # the eigenpairs need their memory
+        coordinates = diffusion_coordinates(
+            given.pop(), options, threads, exact=self.precomputed_knn is None, order=index.order()
+        )
         fitted = FittedMap(
             index=index,
             flow=PLAIN,
@@ -202,14 +202,14 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             coordinates=coordinates,
             embedding=coordinates.embedding[copies],
         )
-        embedding = fitted.embedding[by_row]  # a copy: what a user may write to is not what `transform` uses
+        embedding = fitted.embedding.copy()  # what a user may write to is not what `transform` uses
         if n_landmarks < n:
             embedding, _ = in_batches(lambda part: extend_rows(fitted, part, threads), points)
         self._map, self._euclidean = fitted, euclidean
-        self.embedding_, self.landmarks_ = embedding, landmarks[by_row]
+        self.embedding_, self.landmarks_ = embedding, landmarks
         self.eigenvalues_ = coordinates.eigenvalues
-        self.eigenvectors_ = coordinates.functions[by_row]
-        self.density_ = coordinates.density[by_row]
+        self.eigenvectors_ = coordinates.functions.copy()
+        self.density_ = coordinates.density
         self.dimension_ = float(np.mean(coordinates.dimension))
         self.epsilon_ = coordinates.epsilon
         self._n_features_out = embedding.shape[1]

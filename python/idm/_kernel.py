@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from idm import _core
@@ -35,13 +34,10 @@ class Kernel:
         """Khat times an (N, b) block."""
         return _core.multiply(self.matrix, block, threads)
 
-    def part(self, rows: NDArray[np.intp]) -> "Kernel":
-        """That of some points, without what connects them to others."""
-        matrix = scipy.sparse.csr_array((self.matrix.values, self.matrix.columns, self.matrix.row_start))[rows][:, rows]
-        part = _core.SparseMatrix(
-            matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data, len(rows)
-        )
-        return Kernel(matrix=part, D=self.D[rows], Dh=self.Dh[rows])
+    def part(self, rows: NDArray[np.intp], threads: int) -> "Kernel":
+        """That of some points, in this order, without what connects them to others."""
+        matrix = _core.submatrix(self.matrix, rows[:, np.newaxis], threads)
+        return Kernel(matrix=matrix, D=self.D[rows], Dh=self.Dh[rows])
 
     def components(self) -> NDArray[np.intp]:
         """The connected component of each point, numbered from 0 by decreasing size.

@@ -83,13 +83,15 @@ def leading_eigenpairs(
     solver: EigenSolver = "auto",
     tolerance: float = TOLERANCE,
     least_share: float = 0.0,
+    order: NDArray[np.intp] | None = None,
     advice: Advice = SILENT,
 ) -> Eigenpairs:
     """The `n_pairs` algebraically largest eigenpairs of Khat, in a result that repeats to the bit on one machine.
 
     Those below `least_share` of the largest after the first are left out. 1 is an eigenvalue once per connected
     component, and its eigenvectors are known: Dh, cut to each. The others are sought in each component by itself, where
-    eigenvalues have few copies; they are checked, and tried again with a larger basis and another start.
+    eigenvalues have few copies; they are checked, and tried again with a larger basis and another start. In an `order`
+    of the points in which near ones follow each other, products with the kernel are faster.
     """
     labels = kernel.components()
     known = _constant_vectors(kernel, labels, n_pairs, advice)
@@ -97,8 +99,8 @@ def leading_eigenpairs(
     most = n_pairs - known.shape[1]
     parts: list[tuple[NDArray[np.intp], _Found]] = []
     for label in range(c if most > 0 else 0):
-        rows = np.flatnonzero(labels == label)
-        part = kernel if c == 1 else kernel.part(rows)
+        rows = np.flatnonzero(labels == label) if order is None else order[labels[order] == label]
+        part = kernel if c == 1 and order is None else kernel.part(rows, threads)
         wanted = Wanted(most=min(most, len(rows) - 1), share=least_share, reference=None if c == 1 else 1.0)
         if wanted.most == 0:
             continue
@@ -113,15 +115,13 @@ def _merged(known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], most: i
     """The known eigenvectors, and the leading ones of all parts."""
     values = np.concatenate([np.zeros(0), *(found.values for _, found in parts)])
     order = np.argsort(-values, kind="stable")[:most]
-    if len(parts) == 1 and len(parts[0][0]) == len(known):
-        vectors = parts[0][1].vectors
-    else:
-        vectors = np.zeros((len(known), len(values)))
-        start = 0
-        for rows, found in parts:
-            vectors[rows, start : start + len(found.values)] = found.vectors
-            start += len(found.values)
-        vectors = vectors[:, order]
+    vectors = np.zeros((len(known), known.shape[1] + len(order)))
+    vectors[:, : known.shape[1]] = known
+    start = 0
+    for rows, found in parts:
+        chosen = np.flatnonzero((order >= start) & (order < start + len(found.values)))
+        vectors[rows[:, np.newaxis], known.shape[1] + chosen] = found.vectors[:, order[chosen] - start]
+        start += len(found.values)
     restarts = [found.n_restarts for _, found in parts if found.n_restarts is not None]
     info = SolverInfo(
         solver=parts[0][1].solver if parts else "none",
@@ -131,7 +131,7 @@ def _merged(known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], most: i
     )
     return Eigenpairs(
         values=np.append(np.ones(known.shape[1]), values[order]),
-        vectors=_with_sign(np.column_stack([known, vectors])),
+        vectors=_with_sign(vectors),
         info=info,
     )
 

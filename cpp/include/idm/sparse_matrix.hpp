@@ -36,6 +36,10 @@ struct SparseMatrix {
 // is read once.
 void multiply(SparseView a, ConstMatrixView x, MatrixView y, const Execution& execution);
 
+// The entries of some rows (N, each once) whose columns are among these, in their order. Rows that follow each other
+// and share columns make products faster: those of x stay in cache.
+SparseMatrix submatrix(SparseView a, ConstIndexMatrixView rows, const Execution& execution);
+
 // Numbers the connected components of the graph of all entries above `least` of an N x N matrix, by increasing first
 // row, and returns how many there are; `labels` is N x 1.
 Index connected_components(SparseView matrix, double least, IndexMatrixView labels);
