@@ -12,9 +12,10 @@ exponents is much smaller, and the vectors tilt.
 **Where it cannot agree**: the noise has "variance 0.04", and the third exponent is said to be very close to 1 for
 epsilon between 0.22 and 0.4, and about 1/2, as the others, below 0.15. With variance 0.04 (bottom) the third exponent
 has its peak in that range, but is 0.67 to 0.74 there; in 20 samples its mean over the range is 0.37 to 0.84. With
-*standard deviation* 0.04 (middle) it is 1.00 to 1.15, but below 0.15 it first falls to 0. No level of noise that we
-tried, from 0.04 to 0.2, has both. The base point is the row of the data with its own noise. **Erratum**: exponents
-are closed forms here, not differences between bandwidths.
+*standard deviation* 0.04 (middle) it is 1.00 to 1.15, but below 0.15 it first falls to 0. None of the standard
+deviations that we tried, from 0.04 to 0.2, has an exponent near 1/2 everywhere below 0.15 and near 1 above 0.22. The
+base point is the row of the data with its own noise. Exponents are closed forms here, not differences between
+bandwidths.
 """
 
 import matplotlib.pyplot as plt
@@ -34,7 +35,7 @@ samples = {
 }
 
 # %%
-# The bandwidth of least disagreement, the exponents there, and how far the normal vector is off the true one, (0, 0, 1).
+# The bandwidth of least disagreement, the exponents there, and the angle of the normal vector with the true one, z.
 
 
 def singular_vectors(X, eps):
@@ -63,8 +64,8 @@ for name, law in laws.items():
     print(f"{name:>24}{f'{third.min():.2f} to {third.max():.2f}':>22}{'':>4}{''.join(f'{a:>6.2f}' for a in below)}")
 
 # %%
-# Left, the singular vectors on the torus; right, the exponents of the singular values, and that of their product, which is
-# the determinant.
+# Left, the singular vectors on the torus; right, the exponents of the singular values, and of their product, the
+# determinant.
 figure = plt.figure(figsize=(9, 10), layout="constrained")
 for number, (name, X) in enumerate(samples.items()):
     left = figure.add_subplot(3, 2, 2 * number + 1, projection="3d")

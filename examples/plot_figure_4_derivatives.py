@@ -76,7 +76,7 @@ columns = {
 }
 figure, panels = plt.subplots(3, 3, figsize=(9, 8), sharex=True, sharey=True, layout="constrained")
 for row, (direction, vectors) in zip(panels, directions.items(), strict=True):
-    largest = np.abs(np.sum(gradient * vectors, axis=1)).max()
+    largest = 4 * np.ceil(np.abs(np.sum(gradient * vectors, axis=1)).max() / 4)
     for panel, values in zip(row, columns.values(), strict=True):
         along = np.sum(values * vectors, axis=1).reshape(N_SIDE, N_SIDE)
         drawn = panel.contourf(
@@ -88,7 +88,7 @@ for row, (direction, vectors) in zip(panels, directions.items(), strict=True):
             extend="both",
         )
     row[0].set_ylabel(r"$\theta$")
-    figure.colorbar(drawn, ax=row, label=direction, ticks=plt.MaxNLocator(6), pad=0.01)
+    figure.colorbar(drawn, ax=row, label=direction, ticks=np.linspace(-largest, largest, 5), pad=0.01)
 for panel, name in zip(panels[0], columns, strict=True):
     panel.set_title(name)
 for panel in panels[2]:

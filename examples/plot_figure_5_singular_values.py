@@ -6,7 +6,7 @@ dimensions, without noise (left) and with noise in all 30 (middle and right). Th
 the bandwidth.
 
 **As the paper says**, without noise two singular values follow the square root of epsilon, and all others are below
-epsilon up to where the torus ends.
+epsilon at every bandwidth.
 
 **Where it cannot agree**: the noise has "covariance I / 50", and the text says that at epsilon = 0.01 there are more
 than two dimensions, and that for epsilon between 0.02 and 0.1 the third singular value is larger than epsilon without
@@ -33,8 +33,8 @@ samples = {
 laws = {name: idm.scaling_laws(X, ROW, BANDWIDTHS) for name, X in samples.items()}
 
 # %%
-# What the paper says of the noisy data: at epsilon = 0.01 they have more than two dimensions, and for epsilon between 0.02
-# and 0.1 the third singular value is larger than epsilon, but does not scale as its square root.
+# What the paper says of the noisy data: at epsilon = 0.01 they have more than two dimensions, and for epsilon between
+# 0.02 and 0.1 the third singular value is larger than epsilon, but does not scale as its square root.
 print(f"{'':>24}{'at 0.01: weight':>17}{'d1':>6}{'   0.02 to 0.1: sigma_3 > epsilon':>36}{'its exponent':>16}")
 at = np.argmin(np.abs(BANDWIDTHS - 0.01))
 between = (BANDWIDTHS >= 0.02) & (BANDWIDTHS <= 0.1)

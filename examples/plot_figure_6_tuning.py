@@ -12,8 +12,8 @@ The bandwidths are 0.0110 and 0.0103.
 **Where it cannot agree**: the paper prints no numbers for this figure, and its noise is doubtful, see figures 3 and
 5. With 0.04 and 1/50 as standard deviations the dimensions are 2.07 and 2.49 (ten samples in 30-D: 2.23 to 2.49),
 with d1 alone up to 3.29. With the printed variances they are 2.47 and, where M has no clear minimum, 2.45 (ten
-samples: 2.45 to 4.95, d1 alone up to 6.9), so that the surface is not found. **Errata**: slopes are closed forms
-here, not differences between bandwidths, and bandwidths at which less than 5 points have weight are left out.
+samples: 2.45 to 4.95, d1 alone up to 6.9), so that the surface is not found. Slopes are closed forms here, not
+differences between bandwidths, and bandwidths at which less than 5 points have weight are left out.
 """
 
 import matplotlib.pyplot as plt
