@@ -21,6 +21,8 @@ NUMBERS = {
     "plot_figure_7_annulus_angle": (r"as in the paper[\s\S]*?iteration 2 +", 0.90, 0.95),
     "plot_figure_8_torus": (r"phi, as in the paper[\s\S]*?iteration 3 +", 0.92, 0.97),
     "plot_figure_9_sphere": (r"twisted, defaults[\s\S]*?iteration 3 +", 0.94, 0.99),
+    "plot_noise_and_relevance": (r" 0\.2 +\S+ +", 0.78, 0.88),
+    "plot_rotated_digits": (r"idm +", 1.0, 3.0),
 }
 
 pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="the tests run outside the repository")
