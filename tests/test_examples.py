@@ -32,7 +32,7 @@ def test_every_script_has_a_number():
     assert {path.stem for path in EXAMPLES.glob("plot_*.py")} == set(NUMBERS)
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NUMBERS)
 def test_the_script_runs_and_prints_its_number(name, tmp_path):
     done = subprocess.run(
