@@ -321,3 +321,15 @@ def test_a_failed_fit_leaves_the_model_as_it_was(torus):
     np.testing.assert_array_equal(fitted.transform(torus[:9]), before)
     fitted.set_params(diffusion_time=-3.0)
     np.testing.assert_array_equal(fitted.transform(torus[:9]), before)
+
+
+@pytest.mark.large
+def test_circles_of_many_points_end(rng):
+    """Their gaps are tiny: once, neither ended in 110 s."""
+    angle = rng.uniform(0, 2 * np.pi, 40_000)
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    found = DiffusionMap(8, n_neighbors=256).fit(X).eigenvalues_
+    np.testing.assert_allclose(found, np.repeat([-1, -4, -9, -16], 2), rtol=0.05)
+    with pytest.warns(NarrowKernelWarning):
+        narrow = DiffusionMap(8, n_neighbors=32).fit(X[:20_000])
+    assert narrow._map.coordinates.solver.residuals.max() < 1e-8
