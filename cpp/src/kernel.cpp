@@ -1,6 +1,7 @@
 #include "idm/kernel.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace idm {
@@ -39,15 +40,19 @@ class Scatter {
 
     // Sets the row starts of a matrix that keeps `reserved` entries at the beginning of each row.
     void place(Index reserved, SparseMatrix& matrix) {
+        std::vector<std::int64_t> counts(n_, 0);
+        for (Index p = 0; p < n_parts; ++p) {
+            for (Index c = 0; c < n_; ++c) counts[c] += next_[p * n_ + c];
+        }
         std::int64_t total = 0;
         for (Index c = 0; c < n_; ++c) {
             matrix.row_start[c] = total;
-            total += reserved;
-            for (Index p = 0; p < n_parts; ++p) {
-                const std::int64_t count = next_[p * n_ + c];
-                next_[p * n_ + c] = total;
-                total += count;
-            }
+            total += reserved + counts[c];
+        }
+        std::vector<std::int64_t>& to = counts;
+        for (Index c = 0; c < n_; ++c) to[c] = matrix.row_start[c] + reserved;
+        for (Index p = 0; p < n_parts; ++p) {
+            for (Index c = 0; c < n_; ++c) to[c] += std::exchange(next_[p * n_ + c], to[c]);
         }
         matrix.row_start[n_] = total;
     }
