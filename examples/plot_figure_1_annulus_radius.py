@@ -28,7 +28,7 @@ angle = coordinates[:, 0]
 
 # %%
 # The paper's method: derivatives of the feature map, tau = 0.65, four iterations.
-paper = idm.IteratedDiffusionMap.from_paper("annulus-radius").set_params(n_neighbors=500, random_state=0).fit(X, y)
+paper = idm.IteratedDiffusionMap.from_paper("annulus-radius").set_params(random_state=0).fit(X, y)
 recalls = print_iterations("as in the paper", paper, X, y, angle, 200)
 
 # %%

@@ -27,7 +27,7 @@ radius = coordinates[:, 1]
 
 # %%
 # The paper's method: derivatives of the feature map, tau = 0.3, four iterations.
-paper = idm.IteratedDiffusionMap.from_paper("annulus-angle").set_params(n_neighbors=500, random_state=0).fit(X, y)
+paper = idm.IteratedDiffusionMap.from_paper("annulus-angle").set_params(random_state=0).fit(X, y)
 recalls = print_iterations("as in the paper", paper, X, y, radius, 200)
 
 # %%

@@ -27,11 +27,9 @@ of_phi = np.column_stack([np.sin(phi), np.cos(phi)])
 
 # %%
 # The paper's method: derivatives of the feature map, four iterations with tau = 0.4 for phi, 0.65 for theta.
-paper_phi = idm.IteratedDiffusionMap.from_paper("torus-phi").set_params(n_neighbors=500, random_state=0).fit(X, of_phi)
+paper_phi = idm.IteratedDiffusionMap.from_paper("torus-phi").set_params(random_state=0).fit(X, of_phi)
 recalls_phi = print_iterations("phi, as in the paper", paper_phi, X, of_phi, theta, 200)
-paper_theta = (
-    idm.IteratedDiffusionMap.from_paper("torus-theta").set_params(n_neighbors=500, random_state=0).fit(X, of_theta)
-)
+paper_theta = idm.IteratedDiffusionMap.from_paper("torus-theta").set_params(random_state=0).fit(X, of_theta)
 recalls_theta = print_iterations("theta, as in the paper", paper_theta, X, of_theta, phi, 200)
 
 # %%

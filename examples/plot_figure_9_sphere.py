@@ -29,11 +29,9 @@ height = X[:, 2]
 
 # %%
 # The paper's method: derivatives of the feature map, four iterations with tau = 0.7 for x, 0.6 for the twisted feature.
-paper_x = idm.IteratedDiffusionMap.from_paper("sphere-x").set_params(n_neighbors=500, random_state=0).fit(X, along_x)
+paper_x = idm.IteratedDiffusionMap.from_paper("sphere-x").set_params(random_state=0).fit(X, along_x)
 recalls_x = print_iterations("x, as in the paper", paper_x, X, along_x, around_x, 400)
-paper_twisted = (
-    idm.IteratedDiffusionMap.from_paper("sphere-twist").set_params(n_neighbors=500, random_state=0).fit(X, twisted)
-)
+paper_twisted = idm.IteratedDiffusionMap.from_paper("sphere-twist").set_params(random_state=0).fit(X, twisted)
 recalls_twisted = print_iterations("twisted, as in the paper", paper_twisted, X, twisted, height, 400)
 
 # %%

@@ -554,11 +554,11 @@ def test_wrong_parameters(name, value, words):
 @pytest.mark.parametrize(
     ("example", "least"),
     [
-        ("annulus-radius", 0.66),
+        ("annulus-radius", 0.68),
         ("annulus-angle", 0.85),
         ("torus-phi", 0.92),
-        ("torus-theta", 0.88),
-        ("sphere-x", 0.85),
+        ("torus-theta", 0.84),
+        ("sphere-x", 0.88),
         ("sphere-twist", 0.43),
     ],
 )
