@@ -97,6 +97,11 @@ def calls():
             {"distances": both},
         ),
         "multiply": (_core.multiply, {"matrix": kernel, "x": X, "n_threads": 2}, {"x": columns}),
+        "submatrix": (
+            _core.submatrix,
+            {"matrix": kernel, "rows": np.arange(N)[::-1].reshape(N, 1).copy(), "n_threads": 2},
+            {"rows": {"fewer rows"}},
+        ),
         "connected_components": (_core.connected_components, {"matrix": kernel, "least": 0.0}, {}),
         "normalize": (_core.normalize, {"matrix": kernel, "alpha": 1.0, "n_threads": 2}, {}),
         "project_out": (
@@ -153,7 +158,7 @@ def test_arrays_of_another_size_are_refused(name, axis, change):
         count = array.shape[0 if axis == "rows" else 1]
         take = {"cut": range(count - 1), "repeated": [*range(count), 0], "none left": []}[change]
         wrong = np.ascontiguousarray(np.take(array, list(take), axis=0 if axis == "rows" else 1))
-        if {axis, f"more {axis}" if change == "repeated" else axis} & set(free.get(argument, ())):
+        if {axis, f"{'more' if change == 'repeated' else 'fewer'} {axis}"} & set(free.get(argument, ())):
             if len(take) > 0:
                 function(**{**arguments, argument: wrong})  # another size that fits
         else:

@@ -48,7 +48,7 @@ def test_parts_agree_with_scipy(rng, n):
 @pytest.mark.parametrize("rows", [[0, 400], [-1], [3, 5, 3]])
 def test_rows_of_a_part_that_are_not_there_or_twice_are_refused(rng, rows):
     matrix = _core.nearest_kernel(*idm.nearest_neighbors(rng.normal(size=(400, 2)), 20), 1.0, 1)
-    with pytest.raises(ValueError, match="rows must be those of the matrix, each at most once"):
+    with pytest.raises(ValueError, match="rows must be rows of the points, each at most once"):
         _core.submatrix(matrix, np.array(rows)[:, np.newaxis], 1)
 
 

@@ -50,7 +50,7 @@ SparseMatrix submatrix(const SparseMatrix& a, const IndexArray& rows, int n_thre
     std::vector<char> seen(a.n_rows, 0);
     for (Index i = 0; i < r.rows(); ++i) {
         if (r(i, 0) < 0 || r(i, 0) >= a.n_rows || seen[r(i, 0)]++) {
-            throw py::value_error("submatrix: rows must be those of the matrix, each at most once");
+            throw py::value_error("submatrix: rows must be rows of the points, each at most once");
         }
     }
     SparseMatrix result;
