@@ -184,14 +184,15 @@ class Extension {
     // Keeps the `pool_size` nearest points, and those whose own pool reaches the base, with |dx|^2 and which of both
     // they are. The distance of the p-th nearest point changes by no more than that to another point.
     void choose_pool(CandidatesView candidates, Index nearest, double apart, Workspace& w) const {
-        const auto [squared, limits, points, n] = candidates;
+        const double *squared = candidates.squared, *limits = candidates.limits;
+        const Index n = candidates.size;
         constexpr double slack = 1 + 1e-12;
         const double radius = map_.pool_radii(nearest, 0);
         const double low = std::pow(std::max(0.0, radius - apart) / slack, 2);
         double high = std::pow((radius + apart) * slack, 2);
         w.kept.resize(n + 8);
         const auto keep = [&] {
-            const auto matters = [squared = squared, limits = limits, high](Index c) {
+            const auto matters = [squared, limits, high](Index c) {
                 return (squared[c] <= high) | (squared[c] < limits[c]);
             };
             const Index n_kept = w.passing.write(n, matters, w.kept.data());
@@ -211,7 +212,7 @@ class Extension {
             const Index c = w.kept[e];
             w.squared[e] = squared[c];
             w.reached[e] = squared[c] < limits[c];
-            w.points[e] = points[c];
+            w.points[e] = candidates.points[c];
         }
         w.in_pool.resize(n_kept);
         w.smallest.choose(w.squared.data(), w.points.data(), n_kept, map_.pool_size, low, high, w.in_pool.data());
