@@ -1,6 +1,9 @@
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -47,3 +50,25 @@ def run_python():
         return done.stdout
 
     return run
+
+
+@pytest.fixture
+def interrupt_after():
+    """Send Ctrl-C to this process later; the list receives the time when it was sent.
+
+    Python's handler is not there in a job that a shell started in the background, where SIGINT is ignored.
+    """
+    sent = []
+
+    def send():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def start(seconds):
+        threading.Timer(seconds, send).start()
+        return sent
+
+    start.sent = sent
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield start
+    signal.signal(signal.SIGINT, before)

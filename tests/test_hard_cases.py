@@ -6,10 +6,7 @@ step does with such input is in its own file.
 
 import contextlib
 import logging
-import os
-import signal
 import sys
-import threading
 import time
 import warnings
 from functools import partial
@@ -490,29 +487,24 @@ def test_9_iterations_and_steps(model, annulus, changes):
 
 
 @pytest.fixture
-def interrupt(monkeypatch):
+def interrupt(monkeypatch, interrupt_after):
     """Send Ctrl-C to this process 0.02 s after a phase of the fit has begun, or now; returns when it was sent."""
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # phases are logged
-    logger, handler, sent = logging.getLogger("idm"), logging.Handler(), []
-    before, level = signal.signal(signal.SIGINT, signal.default_int_handler), logger.level
-
-    def send():
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
+    logger, handler = logging.getLogger("idm"), logging.Handler()
+    level = logger.level
 
     def start(phase):
-        timer = threading.Timer(0.02, send)
         if phase in ("estimate", "transform"):
-            timer.start()
-        handler.emit = lambda record: timer.start() if record.getMessage() in (f"iteration 1: {phase}", phase) else None
-        return sent
+            interrupt_after(0.02)
+        names = (f"iteration 1: {phase}", phase)
+        handler.emit = lambda record: interrupt_after(0.02) if record.getMessage() in names else None
+        return interrupt_after.sent
 
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     yield start
     logger.removeHandler(handler)
     logger.setLevel(level)
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.large

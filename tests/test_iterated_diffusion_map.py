@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 import idm
 from idm import IteratedDiffusionMap, _coordinates
+from idm._demo import EXAMPLES
 from idm._feature_map import feature_map
 from idm._iterated_map import _regression
 from idm._iteration import NewPoints, extend_iteration, fit_iteration
@@ -38,16 +39,6 @@ def quiet(test):
     ):  # fmt: skip
         test = pytest.mark.filterwarnings(f"ignore::idm.exceptions.{name}Warning")(test)
     return test
-
-
-EXAMPLES = {
-    "annulus-radius": lambda n, seed: idm.datasets.make_annulus(n, feature="radius", random_state=seed),
-    "annulus-angle": lambda n, seed: idm.datasets.make_annulus(n, feature="angle", random_state=seed),
-    "torus-phi": lambda n, seed: idm.datasets.make_torus(n, feature="phi", random_state=seed),
-    "torus-theta": lambda n, seed: idm.datasets.make_torus(n, feature="theta", random_state=seed),
-    "sphere-x": lambda n, seed: idm.datasets.make_sphere(n, feature="x", random_state=seed),
-    "sphere-twist": lambda n, seed: idm.datasets.make_sphere(n, feature="twist", random_state=seed),
-}
 
 
 def recall(embedding, y, queries, y_queries, n=200):

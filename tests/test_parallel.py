@@ -1,7 +1,6 @@
 """The parallel layer: threads, exceptions, interrupts, forks."""
 
 import os
-import signal
 import threading
 import time
 
@@ -101,27 +100,6 @@ def test_an_exception_stops_the_other_threads(threads):
     with pytest.raises(RuntimeError, match="block 0 failed"):
         _core.parallel_probe(n=1000, seconds=0.01, fail_at=0, n_threads=threads)
     assert time.monotonic() - start < 1.0  # all blocks would take 10 s / threads
-
-
-@pytest.fixture
-def interrupt_after():
-    """Send Ctrl-C to this process later; the list receives the time when it was sent.
-
-    Python's handler is not there in a job that a shell started in the background, where SIGINT is ignored.
-    """
-    sent = []
-
-    def send():
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    def start(seconds):
-        threading.Timer(seconds, send).start()
-        return sent
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield start
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -40,17 +40,15 @@ class Scatter {
 
     // Sets the row starts of a matrix that keeps `reserved` entries at the beginning of each row.
     void place(Index reserved, SparseMatrix& matrix) {
-        std::vector<std::int64_t> counts(n_, 0);
+        std::vector<std::int64_t> to(n_, reserved);  // lengths of the rows, then where their next entries go
         for (Index p = 0; p < n_parts; ++p) {
-            for (Index c = 0; c < n_; ++c) counts[c] += next_[p * n_ + c];
+            for (Index c = 0; c < n_; ++c) to[c] += next_[p * n_ + c];
         }
         std::int64_t total = 0;
         for (Index c = 0; c < n_; ++c) {
             matrix.row_start[c] = total;
-            total += reserved + counts[c];
+            total += std::exchange(to[c], total + reserved);
         }
-        std::vector<std::int64_t>& to = counts;
-        for (Index c = 0; c < n_; ++c) to[c] = matrix.row_start[c] + reserved;
         for (Index p = 0; p < n_parts; ++p) {
             for (Index c = 0; c < n_; ++c) to[c] += std::exchange(next_[p * n_ + c], to[c]);
         }

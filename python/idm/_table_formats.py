@@ -207,7 +207,7 @@ def read_parquet(file: BinaryIO, name: str | None) -> Columns:
 
     try:
         table = pyarrow.parquet.read_table(file)
-    except (ValueError, OSError, NotImplementedError) as error:  # Arrow's own errors are of all three kinds
+    except (pyarrow.ArrowException, ValueError, OSError) as error:
         raise ValueError(f"is damaged, or not what its name says: {error}") from error
     return ParquetColumns(table)
 
