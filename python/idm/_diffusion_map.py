@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from idm._batches import in_batches
+from idm._batches import Rows, in_batches
 from idm._coordinates import RESCALINGS, MapOptions, Rescaling, diffusion_coordinates
 from idm._extension import PLAIN, FittedMap, extend_rows, support_radii, warn_unsupported
 from idm._fit_size import FitSize
@@ -220,6 +220,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         k = min(as_integer(self.n_neighbors, "n_neighbors", low=2), n_landmarks)
         return FitSize(
             n_samples=n_samples,
+            n_fitted=n_samples,
+            n_stored=n_samples,
             n_features=n_features,
             n_targets=0,
             n_landmarks=n_landmarks,
@@ -273,7 +275,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         return self._map.supported(*self._queries(X))
 
-    def _queries(self, X: ArrayLike) -> tuple[NDArray[np.floating[Any]], int]:
+    def _queries(self, X: ArrayLike) -> tuple[Rows, int]:
         check_is_fitted(self)
         if not self._euclidean:
             raise ValueError(

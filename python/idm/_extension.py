@@ -1,12 +1,12 @@
 """A fitted diffusion map, plain or of the flow, and its extension to new points (section 7 of the method)."""
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from idm._batches import in_batches
+from idm._batches import Rows, in_batches
 from idm._coordinates import Coordinates
 from idm._metric import Flow
 from idm._neighbors import NeighborIndex, Neighbors
@@ -39,7 +39,7 @@ class FittedMap:
         near: NDArray[np.bool_] = nearest.distances[:, 0] <= self.support[nearest.indices[:, 0]]
         return near
 
-    def supported(self, queries: NDArray[np.floating[Any]], threads: int) -> NDArray[np.bool_]:
+    def supported(self, queries: Rows, threads: int) -> NDArray[np.bool_]:
         """The same for any number of points, whose nearest data are not known yet."""
         return in_batches(lambda part: (self.near(self.index.nearest(part, 1, threads)),), queries)[0]
 

@@ -81,8 +81,8 @@ def fit_estimate(
     return estimate, estimate.left_out if of_rows is None else estimate.left_out[of_rows]
 
 
-def outlying_rows(points: _Array, values: _Array, threads: int) -> NDArray[np.intp]:
-    """The rows whose features are out of all proportion, which a `FeatureOutlierWarning` names.
+def outlying_rows(points: _Array, values: _Array, numbers: NDArray[np.intp] | None, threads: int) -> NDArray[np.intp]:
+    """The rows whose features are out of all proportion, which a `FeatureOutlierWarning` names by their numbers.
 
     In each column, a = |y - median|, sorted: those beyond a gap, a' / a >= 10, that is wider than the whole upper half
     of what is below it, a / median(a), as no heavy tail has. If their rows lie together, y goes there, and all stay.
@@ -96,11 +96,12 @@ def outlying_rows(points: _Array, values: _Array, threads: int) -> NDArray[np.in
     if len(rows):
         i, c = np.argwhere(outlying)[0]
         rest = values[~outlying[:, c], c]
-        named = ", ".join(map(str, rows[:10])) + (", ..." if len(rows) > 10 else "")
+        told = np.arange(len(values)) if numbers is None else numbers
+        named = ", ".join(map(str, told[rows[:10]])) + (", ..." if len(rows) > 10 else "")
         warn(
-            f"y is out of all proportion in {len(rows)} of {len(values)} rows: {named} (row {i} has {values[i, c]:.3g} "
-            f"in column {c}, all others are from {rest.min():.3g} to {rest.max():.3g}). These rows are mapped by X "
-            "alone, as new rows are; correct or remove them",
+            f"y is out of all proportion in {len(rows)} of {len(values)} rows: {named} (row {told[i]} has "
+            f"{values[i, c]:.3g} in column {c}, all others are from {rest.min():.3g} to {rest.max():.3g}). These rows "
+            "are mapped by X alone, as new rows are; correct or remove them",
             FeatureOutlierWarning,
         )
     return rows

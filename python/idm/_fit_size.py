@@ -14,6 +14,8 @@ class FitSize:
     """What decides on the memory of a fit."""
 
     n_samples: int
+    n_fitted: int  # of them, whose features are used
+    n_stored: int  # of them, whose coordinates are kept
     n_features: int
     n_targets: int
     n_landmarks: int
@@ -25,13 +27,14 @@ class FitSize:
     def bytes(self, n_components: int | None = None) -> int:
         """About the peak, besides X and y: measured with `python bench/growth.py`, and by the arrays that there are.
 
-        Of each row: a copy of X, and for the estimate two trees with two copies each; y and its estimates; coordinates.
-        Of each landmark: pool and neighbours, the kernel, the basis of the eigensolver, five iterations.
+        Of each row that is fitted: a copy of X, and for the estimate two trees with two copies each; y and its
+        estimates. Of each row that is kept: coordinates. Of each landmark: pool and neighbours, the kernel, the basis
+        of the eigensolver, five iterations.
         """
         M = self.n_components if n_components is None else min(n_components, self.n_components)
-        per_row = (6 if self.estimated else 1) * self.n_features + 8 * self.n_targets + M
+        per_row = (6 if self.estimated else 1) * self.n_features + 8 * self.n_targets
         per_landmark = 2 * self.pool_size + 4 * self.n_neighbors + 22 * M + 400
-        return _FIXED + 8 * (self.n_samples * per_row + self.n_landmarks * per_landmark)
+        return _FIXED + 8 * (self.n_fitted * per_row + self.n_stored * M + self.n_landmarks * per_landmark)
 
     def check(self) -> None:
         """Raise MemoryError if there is less than the fit needs, even if it keeps ten coordinates only."""
@@ -40,7 +43,7 @@ class FitSize:
             raise MemoryError(
                 f"a fit of {self.n_samples:,} rows, {self.n_features} columns, {self.n_landmarks:,} landmarks and "
                 f"{self.n_neighbors} neighbours takes about {needed / 1e9:.2g} GB, of {available / 1e9:.2g} GB left; "
-                "lower n_landmarks or n_neighbors, or fit fewer rows and transform the others"
+                "lower n_landmarks, n_neighbors or subsample, or take store_embedding=False and transform parts"
             )
 
 

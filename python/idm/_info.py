@@ -46,9 +46,13 @@ def _parameters(model: Model) -> str:
 
 
 def _facts(model: Model) -> Iterator[tuple[str, str]]:
-    n_rows = len(model._iteration.map.index) if isinstance(model, LocalKernelMap) else len(model.embedding_)
     names = _some(list(getattr(model, "feature_names_in_", [])))
-    yield "data", f"{counted(n_rows, 'row')}, {counted(model.n_features_in_, 'column')}{names and f' ({names})'}"
+    columns = f"{counted(model.n_features_in_, 'column')}{names and f' ({names})'}"
+    if isinstance(model, LocalKernelMap):
+        columns = f"{counted(len(model._iteration.map.index), 'row')}, {columns}"
+    elif hasattr(model, "embedding_"):
+        columns = f"{counted(len(model.embedding_), 'row')}, {columns}"
+    yield "data", columns
     if isinstance(model, LocalKernelMap):
         yield "residual", f"{model.feature_map_residual_:.3g} of the eigenfunctions on y"
         yield "eigenvalues", f"on X {_some(model.eigenvalues_[0])}"
@@ -57,7 +61,7 @@ def _facts(model: Model) -> Iterator[tuple[str, str]]:
     yield "landmarks", f"{len(model.landmarks_)}"
     if isinstance(model, IteratedDiffusionMapClassifier):
         yield "classes", f"{len(model.classes_)}: {_some(model.classes_.tolist())}"
-    yield "coordinates", f"{model.embedding_.shape[1]}"
+    yield "coordinates", f"{model._n_features_out}"
     if isinstance(model, IteratedMap):
         yield (
             "stopped",

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from idm._dask import is_dask
 from idm._iterated_map import REMEDIES, IteratedMap
 from idm._validation import all_or_nothing, as_choice, estimator_data, estimator_labels
 from idm.exceptions import DisconnectedGraphWarning
@@ -86,6 +87,12 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
         If rows are held out, the least increase of the score (R^2) that counts as improvement; "auto" is 0. Else the
         relative change of the distances of 20,000 random pairs, but for a common factor, below which the map has
         converged; "auto" is 0.02. Derivatives without held-out rows go on to `max_iter`.
+    subsample : int or None
+        The most rows that are fitted; of more, so many random ones. The feature is estimated from these, and all other
+        rows are mapped like new ones. (An estimate uses 300 neighbours, however many rows there are.) None: all rows.
+    store_embedding : bool
+        Whether the coordinates of all rows are computed and kept as `embedding_`. If not, or if X is a Dask
+        collection, `transform` computes them.
     callback : callable, optional
         Called with the `IterationRecord` of each iteration; the fit stops if it returns True.
     random_state : int, RandomState or None
@@ -99,7 +106,7 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
     Attributes
     ----------
     embedding_ : array of shape (N, M')
-        The coordinates of all rows of X, after the iteration that was kept.
+        The coordinates of all rows of X, after the iteration that was kept; not there if `store_embedding` is False.
     n_iter_ : int
         The iteration that was kept.
     iterations_ : list of IterationRecord
@@ -162,22 +169,25 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "IteratedDiffusionMap":
-        """Fit the map to points X (N, m) and their features y, (N,) or (N, n)."""
+        """Fit the map to points X (N, m) and their features y, (N,) or (N, n).
+
+        Both may be on a disk, and are then read in blocks (`np.memmap`, h5py, zarr), or Dask arrays or data frames.
+        """
         with all_or_nothing(self):
-            points, given = estimator_data(self, X, y)
-            self._fit(points, given.reshape(len(points), -1))
+            sample, random_state = self._sampled(X, y)
+            points, given = estimator_data(self, sample.X, sample.y)
+            self._fit(X, sample, points, given.reshape(len(points), -1), random_state)
             self._one_feature = given.ndim == 1
         return self
 
-    def fit_transform(self, X: ArrayLike, y: ArrayLike) -> _Array:
-        """Fit the map and return the coordinates of the rows of X."""
-        return self.fit(X, y).embedding_
-
-    def predict(self, X: ArrayLike) -> _Array:
+    def predict(self, X: ArrayLike) -> Any:
         """The features of new points: the estimate that places them, which for rows of the fit did not see their y.
 
         With affine derivatives there is no such estimate, and it is a linear regression on the coordinates.
         """
+        if is_dask(X):
+            names = None if self._one_feature else range(self._placing.shape[1])
+            return self._lazily("predict", X, names=names)
         predicted = self._estimated(X)
         return predicted[:, 0] if self._one_feature else predicted
 
@@ -218,23 +228,24 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
     def fit(self, X: ArrayLike, y: ArrayLike) -> "IteratedDiffusionMapClassifier":
         """Fit the map to points X (N, m) and their labels y (N,), of any type."""
         with all_or_nothing(self):
-            points, classes, codes = estimator_labels(self, X, y)
-            self._fit(points, np.eye(len(classes))[codes])
+            sample, random_state = self._sampled(X, y)
+            points, classes, codes = estimator_labels(self, sample.X, sample.y)
+            self._fit(X, sample, points, np.eye(len(classes))[codes], random_state)
             self.classes_ = classes
         return self
 
-    def fit_transform(self, X: ArrayLike, y: ArrayLike) -> _Array:
-        """Fit the map and return the coordinates of the rows of X."""
-        return self.fit(X, y).embedding_
-
-    def predict_proba(self, X: ArrayLike) -> _Array:
+    def predict_proba(self, X: ArrayLike) -> Any:
         """The estimated share of each class (rows, n_classes), cut to be probabilities."""
+        if is_dask(X):
+            return self._lazily("predict_proba", X, names=self.classes_)
         shares = np.maximum(self._estimated(X), 0)
         sums = shares.sum(axis=1, keepdims=True)
         return np.where(sums > 0, shares / np.where(sums > 0, sums, 1), 1 / shares.shape[1])
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> Any:
         """The label with the largest share."""
+        if is_dask(X):
+            return self._lazily("predict", X, dtype=self.classes_.dtype)
         largest = np.argmax(self._estimated(X), axis=1)
         labels: NDArray[Any] = self.classes_[largest]
         return labels

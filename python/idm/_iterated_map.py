@@ -19,8 +19,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from idm._batches import batches, in_batches
+from idm._batches import Rows, batches, in_batches
 from idm._coordinates import RESCALINGS, MapOptions, Rescaling
+from idm._dask import is_dask, lazily
 from idm._extension import warn_unsupported
 from idm._feature_estimate import FeatureEstimate, feature_scale, fit_estimate, outlying_rows
 from idm._feature_map import feature_map
@@ -32,7 +33,8 @@ from idm._local_derivatives import DERIVATIVE_METHODS, DerivativeMethod
 from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import FEATURE_CHANGES, MIXINGS, FeatureChange, Flow, Mixing
 from idm._neighbors import NeighborIndex
-from idm._progress import Progress, progress
+from idm._progress import Progress, progress, rows_progress
+from idm._sample import Sample, sampled
 from idm._spectrum import SolverInfo
 from idm._stopping import DistanceChange, Stopping, StopReason
 from idm._threads import n_threads, one_blas_thread
@@ -40,6 +42,7 @@ from idm._validation import (
     as_choice,
     as_integer,
     as_real,
+    check_output,
     estimator_queries,
     is_auto,
 )
@@ -88,17 +91,22 @@ class IterationRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class _FitRows:
-    """The rows of a fit, by their numbers, and what places them."""
+    """The rows of a fit, numbered from 0, and what places them."""
 
-    points: _Array  # (N, m)
-    features: _Array  # (N, n), measured
+    of_X: _Rows | None  # (S,), their numbers in X; None: the same
+    points: _Array  # (S, m)
+    features: _Array  # (S, n), measured
     held_out: _Rows
     outlying: _Rows  # whose features are not used
     landmarks: _Rows
     settings: Settings
     estimate: FeatureEstimate | None  # None: affine derivatives need none
-    placing: _Array  # (N, n), estimated features, or measured ones if there is no estimate
+    placing: _Array  # (S, n), estimated features, or measured ones if there is no estimate
     scale: float  # what they are multiplied by
+
+    def numbers(self, rows: _Rows) -> _Rows:
+        """The numbers of some rows in X."""
+        return rows if self.of_X is None else self.of_X[rows]
 
 
 REMEDIES: dict[type[Exception], str] = {
@@ -118,6 +126,7 @@ class IteratedMap(
     """What the estimators share: everything but the kind of y."""
 
     _remedies: ClassVar = REMEDIES
+    embedding_: _Array  # (N, M'), if it is stored
 
     def __init__(
         self,
@@ -141,6 +150,8 @@ class IteratedMap(
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 1,
         tol: _Auto | float = "auto",
+        subsample: int | None = 100_000,
+        store_embedding: bool = True,
         callback: Callable[[IterationRecord], bool | None] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -165,47 +176,65 @@ class IteratedMap(
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.subsample = subsample
+        self.store_embedding = store_embedding
         self.callback = callback
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self: _Self, points: _Array, features: _Array) -> _Self:
-        """Fit the map to points (N, m) and features (N, n)."""
-        threads, random_state = n_threads(self.n_jobs), check_random_state(self.random_state)
+    def _sampled(self, X: Any, y: Any) -> tuple[Sample, np.random.RandomState]:
+        """The rows that are fitted, and the random numbers that go on from there."""
+        random_state = check_random_state(self.random_state)
+        return sampled(self, X, y, self.subsample, random_state), random_state
+
+    def _fit(
+        self: _Self, X: Any, sample: Sample, points: _Array, features: _Array, random_state: np.random.RandomState
+    ) -> _Self:
+        """Fit the map to the points (S, m) and features (S, n) of a sample of X, which may be all of it."""
+        threads, rows = n_threads(self.n_jobs), sample.rows
         self._check_parameters()
         if not np.ptp(features, axis=0).any():
             warn(
                 "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks",
                 ConstantFeatureWarning,
             )
-        self._fit_size(len(points), points.shape[1], features.shape[1]).check()
-        rows = self._rows(points, features, random_state, threads)
-        stopping = self._stopping(held_out=len(rows.held_out) > 0)
+        store = self.store_embedding and not is_dask(X)
+        self._fit_size(sample.n_rows, points.shape[1], features.shape[1], store=store).check()
+        fitted = self._rows(points, features, rows, random_state, threads)
+        stopping = self._stopping(held_out=len(fitted.held_out) > 0)
         with progress(self.max_iter, self.verbose) as shown:
-            iterations, records = self._iterate(rows, stopping, random_state, threads, shown)
-            shown.after("other rows")
-            kept = iterations[: stopping.kept]
-            embedding = _all_coordinates(rows, records[stopping.kept - 1].embedding, kept, threads)
-        self._regression: Regression | None = None
-        if rows.estimate is None:
-            known = np.setdiff1d(np.arange(len(points)), rows.outlying, assume_unique=True)
-            self._regression = _regression(embedding[known], features[known])
-        self._estimate, self._scale_, self._iterations = rows.estimate, rows.scale, kept
-        self._placing = rows.placing[rows.landmarks]
+            iterations, records = self._iterate(fitted, stopping, random_state, threads, shown)
+        kept, embedding = iterations[: stopping.kept], records[stopping.kept - 1].embedding
+        self._estimate, self._scale_, self._iterations = fitted.estimate, fitted.scale, kept
+        self._placing = fitted.placing[fitted.landmarks]
         self._feature_map: tuple[_Array, float] | None = None
         self.iterations_, self.n_iter_ = records, stopping.kept
         self.stop_reason_: StopReason | None = stopping.reason
-        self.landmarks_ = rows.landmarks
-        self.relevance_ = rows.estimate.relevance if rows.estimate else _relevance(iterations[0], rows.scale)
-        self.embedding_, self._n_features_out = embedding, embedding.shape[1]
+        self.landmarks_ = fitted.numbers(fitted.landmarks)
+        self.relevance_ = fitted.estimate.relevance if fitted.estimate else _relevance(iterations[0], fitted.scale)
+        self._n_features_out = embedding.shape[1]
+        self._regression: Regression | None = None
+        if fitted.estimate is None or (store and rows is None):
+            with rows_progress(len(points), self.verbose) as done:
+                embedding = _all_coordinates(fitted, embedding, kept, threads, done)
+        if fitted.estimate is None:
+            known = np.setdiff1d(np.arange(len(points)), fitted.outlying, assume_unique=True)
+            self._regression = _regression(embedding[known], features[known])
+        if hasattr(self, "embedding_"):
+            del self.embedding_  # of a fit before
+        if store:
+            self.embedding_ = embedding if rows is None else self._mapped(estimator_queries(self, X), threads)[0]
         return self
 
-    def _fit_size(self, n_samples: int, n_features: int, n_targets: int) -> FitSize:
-        n_landmarks = n_landmarks_of(self.n_landmarks, n_samples)
+    def _fit_size(self, n_samples: int, n_features: int, n_targets: int, *, store: bool | None = None) -> FitSize:
+        n_fitted = n_samples if self.subsample is None else min(n_samples, self.subsample)
+        n_landmarks = n_landmarks_of(self.n_landmarks, n_fitted)
         settings = self._settings(n_landmarks)
         return FitSize(
             n_samples=n_samples,
+            n_fitted=n_fitted,
+            n_stored=n_samples if (self.store_embedding if store is None else store) else 0,
             n_features=n_features,
             n_targets=n_targets,
             n_landmarks=n_landmarks,
@@ -215,15 +244,22 @@ class IteratedMap(
             estimated=settings.needs_features,
         )
 
-    def _rows(self, points: _Array, features: _Array, random_state: np.random.RandomState, threads: int) -> _FitRows:
+    def _rows(
+        self,
+        points: _Array,
+        features: _Array,
+        rows: _Rows | None,
+        random_state: np.random.RandomState,
+        threads: int,
+    ) -> _FitRows:
         """Which rows carry the geometry, and the feature that places each: an estimate that did not see its y."""
-        outlying = outlying_rows(points, features, threads)
+        outlying = outlying_rows(points, features, rows, threads)
         train, held_out = (
             np.setdiff1d(part, outlying, assume_unique=True) for part in self._split(len(points), random_state)
         )
         n_landmarks = n_landmarks_of(self.n_landmarks, len(train))
         landmarks = train[choose_landmarks(points[train], n_landmarks, random_state)]
-        settings = self._settings(n_landmarks, landmarks)
+        settings = self._settings(n_landmarks, landmarks if rows is None else rows[landmarks])
         estimate, placing = None, features
         if settings.needs_features:
             placing = np.empty_like(features)
@@ -235,6 +271,7 @@ class IteratedMap(
             if len(others):
                 (placing[others],) = in_batches(lambda part: (at(part, threads),), points[others])
         return _FitRows(
+            of_X=rows,
             points=points,
             features=features,
             held_out=held_out,
@@ -267,7 +304,7 @@ class IteratedMap(
             record = _record(
                 fitted,
                 iteration=stopping.last,
-                landmarks=landmarks,
+                landmarks=rows.numbers(landmarks),
                 embedding=fitted.map.embedding[copies],
                 distance_change=change.update(fitted.map.embedding),
                 validation_score=_held_out_score(rows, fitted.image, held_out.coordinates, threads),
@@ -282,25 +319,53 @@ class IteratedMap(
         return iterations, records
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "embedding_")
+        return hasattr(self, "n_iter_")
 
-    def transform(self, X: ArrayLike) -> _Array:
+    def transform(self, X: ArrayLike, out: Any = None) -> Any:
         """The coordinates (rows, M') of new points, through all iterations; those of a training row are its own.
 
         Each row's result depends on that row alone, to the bit (as far as that of a `feature_estimator` does). Rows
-        far from all training data get an `ExtrapolationWarning`; `supported` tells which they are.
+        far from all training data get an `ExtrapolationWarning`; `supported` tells which they are. X may be on a disk,
+        and is then read in blocks (`np.memmap`, h5py, zarr); a Dask array or data frame gives another.
+
+        Parameters
+        ----------
+        X : array of shape (rows, m)
+            The points.
+        out : array of shape (rows, M'), optional
+            Where the coordinates are written and which is returned, on a disk for example.
         """
+        if is_dask(X):
+            return self._lazily("transform", X, out=out, names=self.get_feature_names_out())
         queries, threads = self._queries(X)
-        extended, supported = in_batches(lambda part: self._extend(part, threads), queries)
+        if out is not None:
+            check_output(out, (len(queries), self._n_features_out))
+        extended, supported = self._mapped(queries, threads, out)
         warn_unsupported(supported)
         return extended
 
-    def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
+    def _mapped(self, queries: Rows, threads: int, out: Any = None) -> tuple[Any, NDArray[np.bool_]]:
+        with rows_progress(len(queries), self.verbose) as done:
+            extended, supported = in_batches(lambda part: self._extend(part, threads), queries, out=out, done=done)
+        return extended, supported
+
+    def _lazily(self, method: str, X: Any, **result: Any) -> Any:
+        check_is_fitted(self)
+        return lazily(self, method, X, **result)
+
+    def fit_transform(self, X: ArrayLike, y: ArrayLike) -> Any:
+        """Fit the map and return the coordinates of the rows of X."""
+        self.fit(X, y)
+        return self.embedding_ if hasattr(self, "embedding_") else self.transform(X)
+
+    def supported(self, X: ArrayLike) -> Any:
         """Which rows of X are near enough to the training data for `transform` to say something: (rows,)."""
+        if is_dask(X):
+            return self._lazily("supported", X, dtype=np.bool_)
         queries, threads = self._queries(X)
         return self._iterations[0].map.supported(queries, threads)
 
-    def _queries(self, X: ArrayLike) -> tuple[NDArray[np.floating[Any]], int]:
+    def _queries(self, X: ArrayLike) -> tuple[Rows, int]:
         check_is_fitted(self)
         return estimator_queries(self, X), n_threads(self.n_jobs)
 
@@ -317,7 +382,7 @@ class IteratedMap(
     def _section_4_2(self) -> tuple[_Array, float]:
         check_is_fitted(self)
         if self._feature_map is None:
-            embedding = self.embedding_[self.landmarks_]
+            embedding = self.iterations_[self.n_iter_ - 1].embedding
             self._feature_map = feature_map(embedding, self._placing, n_threads(self.n_jobs))
         return self._feature_map
 
@@ -329,7 +394,8 @@ class IteratedMap(
     def _estimated(self, X: ArrayLike) -> _Array:
         """The features (rows, n) of new points."""
         queries, threads = self._queries(X)
-        estimated, supported = in_batches(lambda part: self._estimate_part(part, threads), queries)
+        with rows_progress(len(queries), self.verbose) as done:
+            estimated, supported = in_batches(lambda part: self._estimate_part(part, threads), queries, done=done)
         warn_unsupported(supported)
         return estimated
 
@@ -344,6 +410,8 @@ class IteratedMap(
         """Those that are needed late, before anything is computed."""
         self._stopping(held_out=False)
         self._given_scale()
+        if not isinstance(self.store_embedding, bool | np.bool_):
+            raise TypeError(f"store_embedding must be True or False, got {self.store_embedding!r}")
         if not isinstance(self.verbose, bool | np.bool_):
             as_integer(self.verbose, "verbose", low=0)
         if self.callback is not None and not callable(self.callback):
@@ -462,15 +530,19 @@ def _advanced(new: NewPoints, iterations: list[Iteration], threads: int) -> NewP
     return new
 
 
-def _all_coordinates(rows: _FitRows, embedding: _Array, iterations: list[Iteration], threads: int) -> _Array:
-    """The coordinates (N, M') of all rows, given those of the landmarks."""
+def _all_coordinates(
+    rows: _FitRows, embedding: _Array, iterations: list[Iteration], threads: int, done: Callable[[int], object]
+) -> _Array:
+    """The coordinates (S, M') of all rows, given those of the landmarks."""
     result = np.empty((len(rows.points), embedding.shape[1]))
     result[rows.landmarks] = embedding
+    done(len(embedding))
     others = np.setdiff1d(np.arange(len(result)), rows.landmarks, assume_unique=True)
     for part in batches(len(others)):
         some = others[part]
         new = NewPoints(rows.points[some], rows.scale * rows.placing[some])
         result[some] = _advanced(new, iterations, threads).coordinates
+        done(len(some))
     return result
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from idm._batches import in_batches
+from idm._batches import Rows, in_batches
 from idm._coordinates import Coordinates, MapOptions, diffusion_coordinates
 from idm._extension import warn_unsupported
 from idm._fit_size import FitSize
@@ -202,6 +202,8 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         k = min(max(self._candidates(n_samples)), n_samples)
         return FitSize(
             n_samples=n_samples,
+            n_fitted=n_samples,
+            n_stored=n_samples,
             n_features=n_features,
             n_targets=n_targets * (1 + n_features),  # and their derivatives
             n_landmarks=n_samples,
@@ -234,7 +236,7 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Which rows of X are near enough to the training data for `predict` to say something: (rows,)."""
         return self._iteration.map.supported(*self._queries(X))
 
-    def _queries(self, X: ArrayLike) -> tuple[NDArray[np.floating[Any]], int]:
+    def _queries(self, X: ArrayLike) -> tuple[Rows, int]:
         check_is_fitted(self)
         return estimator_queries(self, X), n_threads(self.n_jobs)
 

@@ -72,7 +72,7 @@ def _print_result(model: Model) -> None:
     if isinstance(model, IteratedMap):
         print(f"kept iteration {model.n_iter_} of {len(model.iterations_)} ({model.stop_reason_})")
     if not isinstance(model, idm.LocalKernelMap):
-        n_coordinates, n_landmarks = model.embedding_.shape[1], len(model.landmarks_)
+        n_coordinates, n_landmarks = model._n_features_out, len(model.landmarks_)
         print(f"{counted(n_coordinates, 'coordinate')} from {counted(n_landmarks, 'landmark')}")
 
 
@@ -201,7 +201,7 @@ def _with_data(model: IteratedMap, path: str, X: str, y: str) -> Any:
     else:
         features = table.features()
     for name, n_rows in ((X, len(points)), (y, len(features))):
-        if n_rows != len(model.embedding_):
+        if hasattr(model, "embedding_") and n_rows != len(model.embedding_):
             raise CommandError(f"{name} has {counted(n_rows, 'row')}, and {path} was fitted to {len(model.embedding_)}")
     with refusals():
         return idm.plot.iterations(model, points, features)

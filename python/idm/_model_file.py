@@ -23,7 +23,7 @@ from idm._diffusion_map import DiffusionMap
 from idm._extension import FittedMap
 from idm._feature_estimate import CrossFitted, LocalAffine, Mean
 from idm._iterated_diffusion_map import IteratedDiffusionMap, IteratedDiffusionMapClassifier
-from idm._iterated_map import IterationRecord, Regression
+from idm._iterated_map import IteratedMap, IterationRecord, Regression
 from idm._iteration import Iteration
 from idm._local_kernel_map import LocalKernelMap
 from idm._model_rules import Model, check_model
@@ -78,6 +78,10 @@ _FITTED: dict[type[Model], dict[str, Any]] = {
         "eigenvalues_": _Array,
     },
 }
+# Parameters that files of an earlier idm do not have: their defaults are how it was.
+_LATER = {"subsample", "store_embedding"}
+# What a fit may leave to transform.
+_OPTIONAL = {"embedding_"}
 # What scikit-learn sets; only the first is always there.
 _SET_BY_SKLEARN: dict[str, Any] = {
     "n_features_in_": int,
@@ -202,6 +206,10 @@ def _fits_dtype(array: NDArray[Any], hint: Any) -> bool:
     return bool(DTYPES.fullmatch(array.dtype.str) or array.dtype == object if wanted is Any else array.dtype == wanted)
 
 
+def _required(cls: type[Model]) -> set[str]:
+    return {*_FITTED[cls], "n_features_in_"} - (_OPTIONAL if issubclass(cls, IteratedMap) else set())
+
+
 class _Writer:
     """Turns a model into a header, and collects its arrays."""
 
@@ -214,7 +222,7 @@ class _Writer:
         hints = {**_FITTED[cls], **_SET_BY_SKLEARN}
         parameters = _parameter_hints(cls)
         attributes = {name: value for name, value in vars(model).items() if name not in parameters}
-        check_names(attributes, {*_FITTED[cls], "n_features_in_"}, set(hints), f"this {cls.__name__}")
+        check_names(attributes, _required(cls), set(hints), f"this {cls.__name__}")
         fitted = {name: self.node(value, hints[name], name) for name, value in attributes.items()}
         return {
             "format": FORMAT,
@@ -289,12 +297,12 @@ class _Reader:
             fail("class", f"must be {_one_of(_ESTIMATORS)}, got {name!r:.60}")
         cls = _ESTIMATORS[name]
         hints = _parameter_hints(cls)
-        check_names(parameters, set(hints), set(hints), "parameters")
+        check_names(parameters, set(hints) - _LATER, set(hints), "parameters")
         for key, value in parameters.items():
             if not _fits_parameter(value, hints[key]):
                 fail(f"parameters.{key}", f"must not be {value!r:.60}")
         hints = {**_FITTED[cls], **_SET_BY_SKLEARN}
-        check_names(fitted, {*_FITTED[cls], "n_features_in_"}, set(hints), "fitted")
+        check_names(fitted, _required(cls), set(hints), "fitted")
         model = cls(**parameters)
         for key, node in fitted.items():
             setattr(model, key, self.value(node, hints[key], key))

@@ -191,7 +191,8 @@ def check_model(model: Model) -> None:
         if rule.size is not None:
             low = high = size(rule.size, scope, value)
         elif rule.below is not None or rule.most is not None:
-            high = size(rule.below or rule.most or "", scope, 0) - (rule.below is not None)
+            # Without the embedding of all rows, their number is not known.
+            high = size(rule.below or rule.most or "", scope, 2**53) - (rule.below is not None)
         array = np.asarray(value)
         if array.dtype.kind in "iuf" and not ((array >= low) & (array <= high)).all():
             fail(where, f"must have numbers from {low:.3g} to {high:.3g}, without NaN")
@@ -241,8 +242,8 @@ def _check_iterated(model: IteratedDiffusionMap | IteratedDiffusionMapClassifier
     for fitted in iterations:
         _check_iteration(fitted, n_columns)
         n_columns = fitted.map.embedding.shape[1]
-    if model.embedding_.shape[1] != n_columns:
-        fail("embedding_", f"must have {n_columns} columns, got {model.embedding_.shape[1]}")
+    if model._n_features_out != n_columns:
+        fail("_n_features_out", f"must be {n_columns}, got {model._n_features_out}")
     estimated = model._estimate is not None
     if (model._regression is None) != estimated or any(f.settings.needs_features != estimated for f in iterations):
         fail("_estimate", "must be there unless derivatives are affine, and _regression otherwise")

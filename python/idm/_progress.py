@@ -2,10 +2,12 @@
 
 import contextlib
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _logger = logging.getLogger("idm")
+_SECONDS = 10.0  # between lines of the log that count rows
 
 
 class Progress:
@@ -66,6 +68,37 @@ def progress(n_iterations: int, verbose: int) -> Iterator[Progress]:
         return
     with tqdm(total=n_iterations, desc="IteratedDiffusionMap", unit="iteration") as bar:
         yield _Bar(bar)
+
+
+@contextlib.contextmanager
+def rows_progress(n_rows: int, verbose: int) -> Iterator[Callable[[int], object]]:
+    """What to call with the number of rows that are done: shows how many there are a second, and the time left."""
+    if not verbose:
+        yield lambda n_more: None
+        return
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        yield _RowsLog(n_rows).update
+        return
+    with tqdm(total=n_rows, desc="rows", unit="row", unit_scale=True) as bar:
+        yield bar.update
+
+
+class _RowsLog:
+    def __init__(self, n_rows: int) -> None:
+        self._n_rows, self._n_done = n_rows, 0
+        self._start = self._last = time.monotonic()
+
+    def update(self, n_more: int) -> None:
+        self._n_done += n_more
+        now = time.monotonic()
+        if self._n_done < self._n_rows and now - self._last < _SECONDS:
+            return
+        self._last = now
+        rate = self._n_done / max(now - self._start, 1e-9)
+        left = (self._n_rows - self._n_done) / rate
+        _logger.info("%d of %d rows, %.0f a second, %.0f s left", self._n_done, self._n_rows, rate, left)
 
 
 def summary(record: Any) -> str:

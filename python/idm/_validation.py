@@ -9,9 +9,11 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from idm._on_disk import OnDisk, is_on_disk
 from idm.exceptions import CoincidentPointsError
 
 _Array: TypeAlias = NDArray[np.float64]
@@ -68,12 +70,56 @@ def _own(array: _Array, given: ArrayLike) -> _Array:
     return array.copy() if np.may_share_memory(array, np.asarray(given)) else array
 
 
-def estimator_queries(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.floating[Any]]:
-    """The X of an estimator's other methods, which may stay float32: `in_batches` converts it, a part at a time."""
+def estimator_queries(
+    estimator: BaseEstimator, X: ArrayLike, *, reset: bool = False
+) -> NDArray[np.floating[Any]] | OnDisk:
+    """The X of an estimator's other methods, which may stay float32: `in_batches` converts it, a part at a time.
+
+    On a disk, it is read and checked a part at a time, too. `reset`: it decides on the number of columns, as in fit.
+    """
+    if is_on_disk(X):
+        return _points_on_disk(estimator, X, reset=reset)
     _check_kind(X, "X")
-    array: NDArray[np.floating[Any]] = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32])
+    array: NDArray[np.floating[Any]] = validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32])
     _check_range(array, "X")
     return array
+
+
+def _points_on_disk(estimator: BaseEstimator, X: Any, *, reset: bool) -> OnDisk:
+    if len(X.shape) != 2 or 0 in X.shape:
+        raise ValueError(f"X must have rows and columns, got shape {tuple(X.shape)}")
+    # One row tells whether columns and kind fit; scikit-learn's words, once.
+    validate_data(estimator, np.asarray(X[:1]), reset=reset, ensure_all_finite=False)
+
+    def checked(block: NDArray[Any], first_row: int) -> NDArray[Any]:
+        array: NDArray[Any] = check_array(block, dtype=[np.float64, np.float32], ensure_all_finite=False)
+        _check_range(array, "X", first_row)
+        return array
+
+    return OnDisk(X, checked)
+
+
+def check_block(block: NDArray[Any], name: str, first_row: int) -> None:
+    """That some rows of X or y are in range, if they hold floating-point numbers; else who uses them will see."""
+    if block.dtype.kind == "f":
+        _check_range(block, name, first_row)
+
+
+def check_output(out: Any, shape: tuple[int, int]) -> None:
+    """That rows of coordinates can be written into `out`."""
+    given, kind = tuple(getattr(out, "shape", ())), getattr(getattr(out, "dtype", None), "kind", "")
+    if given != shape or kind != "f":
+        raise ValueError(f"out must be an array of floating-point numbers of shape {shape}, got {given or repr(out)}")
+
+
+def features_on_disk(y: Any) -> OnDisk:
+    """Features or labels that are read in blocks."""
+
+    def checked(block: NDArray[Any], first_row: int) -> NDArray[Any]:
+        check_block(block, "y", first_row)
+        return block
+
+    return OnDisk(y, checked)
 
 
 def estimator_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
@@ -234,16 +280,17 @@ def _check_apart(points: _Array) -> None:
         )
 
 
-def _check_range(array: NDArray[np.floating[Any]], name: str) -> None:
+def _check_range(array: NDArray[np.floating[Any]], name: str, first_row: int = 0) -> None:
     largest = max(-float(array.min()), float(array.max())) if array.size else 0.0
     if largest <= _LARGEST:  # not if any is NaN
         return
-    wrong = ~np.isfinite(array)
+    by_row = array.reshape(len(array), -1)
+    wrong = ~np.isfinite(by_row)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise ValueError(
             f"{name} must be finite, got {np.count_nonzero(wrong)} NaN or infinite values as float64, the "
-            f"first ({array[row, column]}) in row {row}, column {column}; remove or impute them"
+            f"first ({by_row[row, column]}) in row {first_row + row}, column {column}; remove or impute them"
         )
     raise ValueError(
         f"{name} has values up to {largest:.3g}; differences of values beyond {_LARGEST:.0e} may overflow: rescale it"

@@ -41,12 +41,13 @@ def iterations(model: IteratedMap, X: ArrayLike, y: ArrayLike, *, point: int | N
     check_model(model, IteratedMap)
     points = as_points(X, "X")
     colours = colours_of(y, "y", n_rows=len(points))
-    if len(points) != len(model.embedding_):
-        raise ValueError(f"X must be the {len(model.embedding_)} rows that the model was fitted to, got {len(points)}")
+    n_rows = len(model.embedding_) if hasattr(model, "embedding_") else max(len(points), int(model.landmarks_[-1]) + 1)
+    if len(points) != n_rows:
+        raise ValueError(f"X must be the {n_rows} rows that the model was fitted to, got {len(points)}")
     points, colours = points[model.landmarks_], colours.at(model.landmarks_)
     chosen = int(np.argmin(np.abs(colours.values - np.median(colours.values))))
     if point is not None:
-        row = as_integer(point, "point", low=0, high=len(model.embedding_) - 1)
+        row = as_integer(point, "point", low=0, high=n_rows - 1)
         chosen = int(np.searchsorted(model.landmarks_, row))
         if row not in model.landmarks_:
             near = model.landmarks_[min(chosen, len(model.landmarks_) - 1)]

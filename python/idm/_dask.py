@@ -1,0 +1,138 @@
+"""The one place that knows Dask: rows of a fit out of chunks, and methods that stay lazy, chunk by chunk."""
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ChooseRows = Callable[[int], NDArray[np.intp]]
+
+
+def is_dask(value: Any) -> bool:
+    """Whether this is a Dask collection."""
+    return hasattr(value, "__dask_graph__")
+
+
+def _dask() -> Any:
+    """Dask with its arrays, for a collection that somebody gave."""
+    try:
+        import dask
+        import dask.array
+    except ImportError as error:
+        raise ImportError(
+            "X or y is a Dask collection, and Dask cannot be imported; install it with "
+            "pip install 'iterated-diffusion-map[dask]', or pass arrays (X.compute())"
+        ) from error
+    return dask
+
+
+def dask_sample(X: Any, y: Any, choose: _ChooseRows) -> dict[str, Any]:
+    """X and y of the rows that `choose` wants of so many, and their numbers; each chunk looks at its own rows once."""
+    dask = _dask()
+    if _is_frame(X):
+        chunks = X.to_delayed()
+        lengths = dask.compute(*map(dask.delayed(len), chunks))
+    else:
+        X = _by_rows(X)
+        lengths, chunks = X.chunks[0], X.to_delayed()[:, 0]
+    n = sum(lengths)
+    y = _like_rows(dask, y, lengths)
+    rows, starts = choose(n), np.cumsum([0, *lengths])
+    places = np.searchsorted(rows, starts)
+    take = dask.delayed(_take)
+    taken = dask.compute(
+        *(
+            take(points, features, rows[first:last] - start, start)
+            for points, features, start, first, last in zip(chunks, y, starts, places, places[1:], strict=False)
+        )
+    )
+    points, values = zip(*taken, strict=True)
+    return {"X": _joined(points), "y": np.concatenate(values), "n_rows": n, "rows": None if len(rows) == n else rows}
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "map_partitions") and hasattr(X, "to_dask_array")
+
+
+def _by_rows(X: Any) -> Any:
+    """A Dask array whose chunks have all columns and a known number of rows."""
+    if X.ndim != 2:
+        raise ValueError(f"X must have rows and columns, got a Dask array of shape {X.shape}")
+    if any(np.isnan(length) for length in X.chunks[0]):
+        X = X.compute_chunk_sizes()
+    return X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
+
+
+def _like_rows(dask: Any, y: Any, lengths: Sequence[int]) -> Any:
+    """The chunks of y, with as many rows as those of X."""
+    if _is_frame(y):
+        y = y.to_dask_array(lengths=True)
+    elif not is_dask(y):
+        y = dask.array.from_array(np.asarray(y), chunks=-1)
+    elif any(np.isnan(length) for length in y.chunks[0]):
+        y = y.compute_chunk_sizes()
+    if y.ndim not in (1, 2) or len(y) != sum(lengths):
+        raise ValueError(f"y must have a row for each of the {sum(lengths)} rows of X, got shape {y.shape}")
+    y = y.rechunk((tuple(lengths), *((-1,) * (y.ndim - 1))))
+    return y.to_delayed().ravel()
+
+
+def _take(points: Any, features: Any, rows: NDArray[np.intp], first_row: int) -> tuple[Any, NDArray[Any]]:
+    """In a task: some rows of a chunk, after a check of all."""
+    from idm._validation import check_block
+
+    values = np.asarray(features)
+    check_block(np.asarray(points), "X", int(first_row))
+    check_block(values, "y", int(first_row))
+    return points.iloc[rows] if hasattr(points, "iloc") else np.asarray(points)[rows], values[rows]
+
+
+def _joined(points: Sequence[Any]) -> Any:
+    if not hasattr(points[0], "iloc"):
+        return np.concatenate(points)
+    import pandas
+
+    return pandas.concat(points)
+
+
+def lazily(
+    model: Any, method: str, X: Any, *, names: Sequence[Any] | None = None, dtype: Any = np.float64, out: Any = None
+) -> Any:
+    """A method of a fitted model for a Dask collection: another, whose columns have these names, or of one dimension.
+
+    The model is one node of the graph, which each worker gets once, and which is there again if a worker dies. A task
+    runs on one thread: workers have as many threads as they have processors.
+    """
+    dask = _dask()
+    if out is not None:
+        raise TypeError("out cannot be given with a Dask X; store the result, with to_zarr or to_parquet for example")
+    sent = copy.copy(model).set_params(n_jobs=1, verbose=0, callback=None)
+    vars(sent).pop("embedding_", None)
+    shared = dask.delayed(sent, traverse=False)
+    if not _is_frame(X):
+        X = _by_rows(X) if X.ndim == 2 else X
+        empty = np.empty((0,) if names is None else (0, len(names)), dtype=dtype)
+        shape = {"drop_axis": 1} if names is None else {"chunks": (X.chunks[0], (len(names),))}
+        return X.map_blocks(_of_block, shared, method, empty, dtype=dtype, meta=empty, **shape)
+    import pandas
+
+    empty = pandas.Series(dtype=dtype) if names is None else pandas.DataFrame(columns=names, dtype=dtype)
+    return X.map_partitions(_of_partition, shared, method, empty, meta=empty)
+
+
+def _of_block(block: Any, model: Any, method: str, empty: Any) -> Any:
+    """In a task: the method's result for a chunk, which may have no rows."""
+    return getattr(model, method)(block) if len(block) else empty
+
+
+def _of_partition(block: Any, model: Any, method: str, empty: Any) -> Any:
+    import pandas
+
+    if not len(block):
+        return empty
+    values = getattr(model, method)(block)
+    if empty.ndim == 1:
+        return pandas.Series(values, index=block.index)
+    return pandas.DataFrame(np.asarray(values), index=block.index, columns=empty.columns)

@@ -1,0 +1,46 @@
+"""Arrays that are not in memory, read in blocks: np.memmap, and what else has a shape, a dtype and slices."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+_BLOCK_BYTES = 32_000_000
+
+
+def is_on_disk(value: Any) -> bool:
+    """Whether this is such an array (of zarr or h5py, for example), not one of NumPy nor a column of a data frame."""
+    if isinstance(value, np.ndarray):
+        return isinstance(value, np.memmap)
+    has_slices = all(hasattr(value, name) for name in ("shape", "__getitem__")) and not hasattr(value, "iloc")
+    is_array = isinstance(getattr(value, "dtype", None), np.dtype) and not isinstance(value, np.generic)
+    return has_slices and is_array and not scipy.sparse.issparse(value)
+
+
+class OnDisk:
+    """Such an array, whose blocks are checked as they are read: `check(block, first_row)` returns what to use."""
+
+    def __init__(self, array: Any, check: Callable[[NDArray[Any], int], NDArray[Any]]) -> None:
+        self._array, self._check = array, check
+
+    def __len__(self) -> int:
+        return int(self._array.shape[0])
+
+    def blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
+        """The first row of each block, and its rows: whole chunks, if the array has them, so that each is read once."""
+        n, shape = len(self), self._array.shape
+        row_bytes = max(1, int(np.prod(shape[1:])) * np.dtype(self._array.dtype).itemsize)
+        chunk = (getattr(self._array, "chunks", None) or (1,))[0]
+        size = max(1, _BLOCK_BYTES // row_bytes // chunk) * chunk
+        for start in range(0, n, size):
+            yield start, self._check(np.asarray(self._array[start : start + size]), start)
+
+    def take(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        """Some rows, by increasing numbers, after a check of all."""
+        taken = []
+        for start, block in self.blocks():
+            first, last = np.searchsorted(rows, [start, start + len(block)])
+            taken.append(block[rows[first:last] - start])
+        return np.concatenate(taken)

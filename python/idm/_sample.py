@@ -1,0 +1,52 @@
+"""The rows of a fit: all of them, or a random part of many, read where they are."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils.random import sample_without_replacement
+
+from idm._dask import dask_sample, is_dask
+from idm._on_disk import is_on_disk
+from idm._validation import as_integer, check_block, estimator_queries, features_on_disk
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """X and y of the rows that are fitted, as the caller gave them but in memory, and their numbers."""
+
+    X: Any
+    y: Any
+    n_rows: int  # that there are
+    rows: NDArray[np.intp] | None  # increasing; None: all rows
+
+
+def sampled(
+    estimator: BaseEstimator, X: Any, y: Any, subsample: int | None, random_state: np.random.RandomState
+) -> Sample:
+    """At most `subsample` rows, after a check of all; the same whether they are in memory, on a disk or in chunks."""
+    most = None if subsample is None else as_integer(subsample, "subsample", low=2)
+    if is_dask(X):
+        return Sample(**dask_sample(X, y, lambda n: _chosen(n, most, random_state)))
+    n = int(X.shape[0]) if is_on_disk(X) else len(X) if hasattr(X, "__len__") else 0
+    rows = _chosen(n, most, random_state)
+    if len(rows) == n and not is_on_disk(X):
+        return Sample(X=X, y=y, n_rows=n, rows=None)
+    check_consistent_length(X, y)
+    points = estimator_queries(estimator, X, reset=True)
+    if is_on_disk(y):
+        values = features_on_disk(y).take(rows)
+    else:
+        check_block(np.asarray(y), "y", 0)
+        values = _safe_indexing(y, rows)
+    chosen = _safe_indexing(X, rows) if isinstance(points, np.ndarray) else points.take(rows)
+    return Sample(X=chosen, y=values, n_rows=n, rows=None if len(rows) == n else rows)
+
+
+def _chosen(n: int, most: int | None, random_state: np.random.RandomState) -> NDArray[np.intp]:
+    if most is None or n <= most:
+        return np.arange(n)
+    return np.sort(sample_without_replacement(n, most, random_state=random_state)).astype(np.intp)
