@@ -18,7 +18,8 @@ from unittest import mock
 
 import idm
 
-with mock.patch.object(sys, "path", sys.path[1:]):  # the standard module, which cProfile needs, not the one beside this
+# The standard module, which cProfile needs, not the one beside this; in worker processes too.
+with mock.patch.object(sys, "path", [path for path in sys.path if Path(path).resolve() != Path(__file__).parent]):
     import profile  # noqa: F401
 
 PACKAGES = ["numpy", "scipy", "scikit-learn", "scikit-dimension", "pydiffmap", "umap-learn"]
