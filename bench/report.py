@@ -23,6 +23,8 @@ RECORDS = HERE / "results"
 RUNS = {
     "straightforward": ["straightforward.py"],
     "growth": ["growth.py"],
+    "growth_50": ["growth.py", "--sizes", "10000", "1000000", "--n-columns", "50", "--dtype", "float32"],
+    "scale": ["scale.py"],
     "load": ["load.py"],
     "threads": ["threads.py"],
     "profile": ["profile.py", "--n-samples", "40000"],
@@ -51,7 +53,28 @@ def growth(record):
          f"{r['transform_per_second']:,.0f}"]
         for r in record["growth"]
     ]  # fmt: skip
-    return markdown(header, rows) + "\n\n![time and memory by rows](growth.png)"
+    return markdown(header, rows)
+
+
+def scale(record):
+    """From a disk and with Dask, and what follows for many rows on many machines."""
+    disk = record["disk"]
+    rows = [
+        [f"{r['workers']}", f"{r['rows']:,} x {r['columns']}", f"{r['fit']:.1f}", f"{1e6 * r['transform'] / r['rows']:.0f}",
+         f"{8 * r['columns']}", f"{r['result_per_row']}", f"{r['model'] / 1e6:.1f}", f"{r['between_workers'] / 1e6:.1f}"]
+        for r in record["dask"]
+    ]  # fmt: skip
+    header = ["workers", "data", "fit, s", "transform, us / row", "X, B / row", "result, B / row", "model, MB",
+              "between workers, MB"]  # fmt: skip
+    seconds = {r["columns"]: r["transform"] / r["rows"] for r in record["dask"] if r["workers"] == 1}
+    estimates = " and ".join(f"{1e8 * s / 64:.0f} s with {m} columns" for m, s in seconds.items())
+    return (
+        f"From a file of {disk['rows']:,} x {disk['columns']} float32: fit {disk['fit']:.1f} s, "
+        f"{disk['fit_peak'] / 1e6:.0f} MB beyond what there was; transform of {disk['mapped']:,} rows into a file "
+        f"{disk['transform']:.1f} s, {disk['transform_peak'] / 1e6:.0f} MB.\n\n{markdown(header, rows)}\n\n"
+        f"At the time of a row on one core, 100 million rows on 32 machines of two cores take {estimates}, if reading, "
+        "writing and the scheduler keep up (not measured)."
+    )
 
 
 def stages(record):
@@ -83,9 +106,11 @@ def picture(record):
 
 
 def section(record):
-    body = growth(record) if "growth" in record else stages(record) if "tables" in record else ratios(record)
+    kinds = {"growth": growth, "tables": stages, "dask": scale}
+    body = next((write for kind, write in kinds.items() if kind in record), ratios)(record)
     notes = "".join(f"\n\n{note}" for note in record.get("notes", []))
-    return f"## {record['title']}\n\n`{record['command']}`, {record['date']}\n\n{body}{notes}"
+    shown = "\n\n![time and memory by rows](growth.png)" if record["command"] == "python bench/growth.py" else ""
+    return f"## {record['title']}\n\n`{record['command']}`, {record['date']}\n\n{body}{notes}{shown}"
 
 
 def main():
@@ -99,9 +124,7 @@ def main():
             command = [sys.executable, str(HERE / script), *given, "--json", str(RECORDS / f"{name}.json")]
             subprocess.run(command, check=True)
     records = [json.loads(path.read_text()) for name in RUNS if (path := RECORDS / f"{name}.json").exists()]
-    for record in records:
-        if "growth" in record:
-            picture(record)
+    picture(json.loads((RECORDS / "growth.json").read_text()))
     machine, versions = records[0]["machine"], records[0]["versions"]
     first = f"""# Benchmarks
 

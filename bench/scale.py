@@ -109,11 +109,11 @@ def main():
     parser.add_argument("--n-dask", type=int, default=200_000)
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
-    record = {"title": "Rows from a disk, and with Dask", "disk": [], "dask": []}
+    record = {"title": "Rows from a disk, and with Dask", "dask": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         disk = from_disk(arguments.n_samples, arguments.n_columns, arguments.n_mapped, folder)
-        record["disk"].append(disk)
+        record["disk"] = disk
         print(f"disk, {disk['rows']:,} x {disk['columns']}: fit {disk['fit']:.1f} s, {disk['fit_peak'] / 1e6:.0f} MB; "
               f"transform of {disk['mapped']:,}: {disk['transform']:.1f} s, "
               f"{1e6 * disk['transform'] / disk['mapped']:.0f} us / row, {disk['transform_peak'] / 1e6:.0f} MB",
