@@ -60,8 +60,9 @@ def scale(record):
     """From a disk and with Dask, and what follows for many rows on many machines."""
     disk = record["disk"]
     rows = [
-        [f"{r['workers']}", f"{r['rows']:,} x {r['columns']}", f"{r['fit']:.1f}", f"{1e6 * r['transform'] / r['rows']:.0f}",
-         f"{8 * r['columns']}", f"{r['result_per_row']}", f"{r['model'] / 1e6:.1f}", f"{r['between_workers'] / 1e6:.1f}"]
+        [str(r["workers"]), f"{r['rows']:,} x {r['columns']}", f"{r['fit']:.1f}",
+         f"{1e6 * r['transform'] / r['rows']:.0f}", str(8 * r["columns"]), str(r["result_per_row"]),
+         f"{r['model'] / 1e6:.1f}", f"{r['between_workers'] / 1e6:.1f}"]
         for r in record["dask"]
     ]  # fmt: skip
     header = ["workers", "data", "fit, s", "transform, us / row", "X, B / row", "result, B / row", "model, MB",
