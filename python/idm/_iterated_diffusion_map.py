@@ -136,10 +136,20 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
     def from_paper(cls, example: str) -> "IteratedDiffusionMap":
         """The settings of an example of section 4.3.
 
-        `example` is "annulus-radius", "annulus-angle", "torus-phi", "torus-theta", "sphere-x" or "sphere-twist". Four
-        iterations with 500 neighbours, 250 coordinates, derivatives and s = 10 epsilon, as printed but for the errors
-        that docs/mathematics.md lists, and with one dimension for all points: the printed d of each point destroys
-        three of the six pictures.
+        Four iterations with 500 neighbours, 250 coordinates, derivatives and s = 10 epsilon, as printed but for the
+        errors that docs/mathematics.md lists, and with one dimension for all points: the printed d of each point
+        destroys three of the six pictures.
+
+        Parameters
+        ----------
+        example : {"annulus-radius", "annulus-angle", "torus-phi", "torus-theta", "sphere-x", "sphere-twist"}
+            Which of the six.
+
+        Returns
+        -------
+        IteratedDiffusionMap
+            An estimator that is not fitted yet.
+
         """
         chosen = as_choice(example, "example", tuple(_PAPER_TAU))
         return cls(
@@ -162,7 +172,21 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "IteratedDiffusionMap":
-        """Fit the map to points X (N, m) and their features y, (N,) or (N, n)."""
+        """Fit the map to points and their features.
+
+        Parameters
+        ----------
+        X : array of shape (N, m)
+            The points.
+        y : array of shape (N,) or (N, n)
+            Their features.
+
+        Returns
+        -------
+        IteratedDiffusionMap
+            The fitted estimator itself.
+
+        """
         with all_or_nothing(self):
             points, given = estimator_data(self, X, y)
             self._fit(points, given.reshape(len(points), -1))
@@ -170,13 +194,38 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
         return self
 
     def fit_transform(self, X: ArrayLike, y: ArrayLike) -> _Array:
-        """Fit the map and return the coordinates of the rows of X."""
+        """Fit the map and return the coordinates of the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (N, m)
+            The points.
+        y : array of shape (N,) or (N, n)
+            Their features.
+
+        Returns
+        -------
+        array of shape (N, M')
+            The coordinates, `embedding_`.
+
+        """
         return self.fit(X, y).embedding_
 
     def predict(self, X: ArrayLike) -> _Array:
         """The features of new points: the estimate that places them, which for rows of the fit did not see their y.
 
         With affine derivatives there is no such estimate, and it is a linear regression on the coordinates.
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (Q,) or (Q, n)
+            The features, in the shape of the y of the fit.
+
         """
         predicted = self._estimated(X)
         return predicted[:, 0] if self._one_feature else predicted
@@ -190,8 +239,16 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
 
     Parameters
     ----------
-    n_components, tau, ... :
-        As for `IteratedDiffusionMap`.
+    n_components, tau, max_iter, n_landmarks, n_neighbors, n_neighbors_bandwidth : see there
+        As for `IteratedDiffusionMap`, as are all others.
+    feature_estimator, feature_scale, feature_change : see there
+        The feature is a column of 0 and 1 for each class.
+    bandwidth, derivative, regularization, mixing, rescaling, diffusion_time : see there
+        Lengths, kernel and coordinates.
+    early_stopping, validation_fraction, n_iter_no_change, tol, callback : see there
+        When to stop.
+    random_state, n_jobs, verbose : see there
+        How to run.
 
     Attributes
     ----------
@@ -216,7 +273,21 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
     _remedies: ClassVar = {c: text for c, text in REMEDIES.items() if c is not DisconnectedGraphWarning}
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "IteratedDiffusionMapClassifier":
-        """Fit the map to points X (N, m) and their labels y (N,), of any type."""
+        """Fit the map to points and their labels.
+
+        Parameters
+        ----------
+        X : array of shape (N, m)
+            The points.
+        y : array of shape (N,)
+            Their labels, of any type.
+
+        Returns
+        -------
+        IteratedDiffusionMapClassifier
+            The fitted estimator itself.
+
+        """
         with all_or_nothing(self):
             points, classes, codes = estimator_labels(self, X, y)
             self._fit(points, np.eye(len(classes))[codes])
@@ -224,17 +295,55 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
         return self
 
     def fit_transform(self, X: ArrayLike, y: ArrayLike) -> _Array:
-        """Fit the map and return the coordinates of the rows of X."""
+        """Fit the map and return the coordinates of the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (N, m)
+            The points.
+        y : array of shape (N,)
+            Their labels, of any type.
+
+        Returns
+        -------
+        array of shape (N, M')
+            The coordinates, `embedding_`.
+
+        """
         return self.fit(X, y).embedding_
 
     def predict_proba(self, X: ArrayLike) -> _Array:
-        """The estimated share of each class (rows, n_classes), cut to be probabilities."""
+        """The estimated share of each class, cut to be probabilities.
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (Q, n_classes)
+            Rows of probabilities, in the order of `classes_`.
+
+        """
         shares = np.maximum(self._estimated(X), 0)
         sums = shares.sum(axis=1, keepdims=True)
         return np.where(sums > 0, shares / np.where(sums > 0, sums, 1), 1 / shares.shape[1])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The label with the largest share."""
+        """The label with the largest share.
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (Q,)
+            The labels.
+
+        """
         largest = np.argmax(self._estimated(X), axis=1)
         labels: NDArray[Any] = self.classes_[largest]
         return labels

@@ -289,6 +289,17 @@ class IteratedMap(
 
         Each row's result depends on that row alone, to the bit (as far as that of a `feature_estimator` does). Rows
         far from all training data get an `ExtrapolationWarning`; `supported` tells which they are.
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (Q, M')
+            The coordinates.
+
         """
         queries, threads = self._queries(X)
         extended, supported = in_batches(lambda part: self._extend(part, threads), queries)
@@ -296,7 +307,19 @@ class IteratedMap(
         return extended
 
     def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which rows of X are near enough to the training data for `transform` to say something: (rows,)."""
+        """Which rows of X are near enough to the training data for `transform` to say something: (rows,).
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of bool of shape (Q,)
+            True where a row is near enough.
+
+        """
         queries, threads = self._queries(X)
         return self._iterations[0].map.supported(queries, threads)
 

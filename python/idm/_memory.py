@@ -18,6 +18,11 @@ def estimate_memory(n_samples: int, n_features: int, n_targets: int = 1, *, esti
         Whose parameters count; by default `IteratedDiffusionMap()`. All its `n_components` are counted, of which
         iterations usually keep fewer than half.
 
+    Returns
+    -------
+    int
+        Bytes.
+
     Examples
     --------
     >>> import idm
