@@ -29,9 +29,10 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["auto_examples/**.md5", "auto_examples/**.ipynb", "sg_execution_times.rst"]
+exclude_patterns = ["auto_examples/**.md5", "auto_examples/**.ipynb"]
 templates_path = ["_templates"]
 default_role = "py:obj"
+smartquotes = False  # "auto" is to be typed as it stands
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]  # sphinx_gallery_conf holds objects, which Sphinx cannot compare between builds
 
@@ -73,6 +74,7 @@ sphinx_gallery_conf = {
     "matplotlib_animations": False,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "show_signature": False,
     "abort_on_example_error": True,
     "remove_config_comments": True,

@@ -24,23 +24,27 @@ X, _, y = idm.datasets.make_annulus(800, feature="radius", random_state=0)
 def recall(Z, y):
     n = len(y) // 10
     found, true = (idm.nearest_neighbors(points, n).indices for points in (Z, y))
-    return np.mean([len(np.intersect1d(a, b)) for a, b in zip(found, true, strict=True)]) / n
+    pairs = zip(found, true, strict=True)
+    return np.mean([len(np.intersect1d(a, b)) for a, b in pairs]) / n
 
 
 def compare(name, values, X=X, y=y):
     """A map for each value of a parameter, side by side."""
-    figure, panels = plt.subplots(2, len(values), figsize=(7.2, 4.4), layout="constrained")
+    size = {"figsize": (7.2, 4.4), "layout": "constrained"}
+    figure, panels = plt.subplots(2, len(values), **size)
     star = int(np.argmin(np.abs(y[:, 0] - np.quantile(y, 0.9))))
     default = idm.IteratedDiffusionMap().get_params()[name]
     for (above, below), value in zip(panels.T, values, strict=True):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = idm.IteratedDiffusionMap(random_state=0, **{name: value}).fit(X, y)
-        Z, share = model.embedding_, recall(model.embedding_, y)
-        told = "".join(f", {kind}" for kind in sorted({warning.category.__name__ for warning in caught}))
-        print(f"{name}={value!r}: recall {share:.2f}, iteration {model.n_iter_}, {Z.shape[1]} coordinates{told}")
+            model = idm.IteratedDiffusionMap(random_state=0, **{name: value})
+            Z = model.fit_transform(X, y)
+        told = sorted({warning.category.__name__ for warning in caught})
+        share = f"recall {recall(Z, y):.2f}"
+        print(f"{name}={value!r}: {share}, iteration {model.n_iter_},", Z.shape[1], "coordinates", *told)
         above.scatter(*Z[:, :2].T, c=y[:, 0], s=3)
-        above.set_title(f"{value!r}{' (default)' if value == default else ''}\nrecall {share:.2f}", fontsize=10)
+        shown = f"{value!r} (default)" if value == default else f"{value!r}"
+        above.set_title(f"{shown}\n{share}", fontsize=10)
         near = idm.nearest_neighbors(Z, len(y) // 10).indices[star]
         below.plot(*X[:, :2].T, ".", color="0.8", markersize=3)
         below.plot(*X[near, :2].T, ".", color="#0072B2", markersize=4)
