@@ -13,6 +13,7 @@ import idm
 LEFT_OUT = {
     "ES01",  # an extended summary: where one line says it all, there is none
     "EX01",  # examples: the estimators have them, their methods need none
+    "GL01",  # summaries start beside the opening quotes, which only later versions of numpydoc allow
     "GL02",  # ruff wants a blank line before the closing quotes of a docstring with sections
     "GL03",
     "PR08",  # capital letters: descriptions may start with a symbol of the paper, such as s or gamma

@@ -7,6 +7,7 @@ import sys
 import warnings
 from datetime import date
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import matplotlib as mpl
 
@@ -46,17 +47,16 @@ intersphinx_mapping = {
 }
 
 
-def _reachable(host: str) -> bool:
+def _reachable(address: str) -> bool:
     try:
-        socket.create_connection((host, 443), timeout=3).close()
+        socket.create_connection((urlsplit(address).hostname, 443), timeout=3).close()
     except OSError:
+        print(f"intersphinx: {address} cannot be reached; links to it are left out")
         return False
     return True
 
 
-if not _reachable("docs.python.org"):
-    print("intersphinx: docs.python.org cannot be reached, so that links to other projects are left out")
-    intersphinx_mapping = {}
+intersphinx_mapping = {name: entry for name, entry in intersphinx_mapping.items() if _reachable(entry[0])}
 
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings tell types
