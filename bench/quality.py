@@ -17,6 +17,7 @@ python bench/quality.py --ten                  ten iterations, whether or not di
 python bench/quality.py --paper                with the settings of the paper
 python bench/quality.py --diabetes             R^2 of predictions of scikit-learn's data, five splits
 python bench/quality.py --digits               class labels: share of new digits that are right, five splits
+python bench/quality.py --only idm "kernel ridge"    of these methods only, as in the tables of README.md
 """
 
 import argparse
@@ -242,6 +243,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--ours", action="store_true", help="without the peers")
+    parser.add_argument("--only", nargs="+", metavar="METHOD", help="of those that are printed")
     options = parser.parse_args()
     if options.diabetes:
         return diabetes()
@@ -260,6 +262,10 @@ def main():
                 methods["supervised UMAP"] = umap_map
             else:
                 print("supervised UMAP is left out: umap-learn is not installed (pip install '.[bench]')")
+    if options.only:
+        if unknown := set(options.only) - set(methods):
+            parser.error(f"--only: {', '.join(sorted(unknown))} is none of {', '.join(methods)}")
+        methods = {name: methods[name] for name in options.only}
     run(CUBES if options.cube else EXAMPLES, methods, options)
 
 

@@ -22,6 +22,7 @@ NUMBERS = {
     "plot_figure_8_torus": (r"phi, as in the paper[\s\S]*?iteration 3 +", 0.92, 0.97),
     "plot_figure_9_sphere": (r"twisted, defaults[\s\S]*?iteration 3 +", 0.94, 0.99),
     "plot_noise_and_relevance": (r" 0\.2 +\S+ +", 0.78, 0.88),
+    "plot_parameters": (r"tau=0\.95: recall ", 0.94, 0.97),
     "plot_rotated_digits": (r"idm +", 1.0, 3.0),
 }
 

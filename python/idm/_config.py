@@ -15,7 +15,16 @@ from idm._threads import n_threads
 def show_config(mode: Literal["stdout", "dicts"] = "stdout") -> dict[str, str] | None:
     """Print version, chosen instruction set, compiler, Eigen, OpenMP and threads.
 
-    With ``mode="dicts"`` the same is returned as a dictionary instead, as `numpy.show_config` does.
+    Parameters
+    ----------
+    mode : {"stdout", "dicts"}
+        Where to: "dicts" returns a dictionary, as `numpy.show_config` does.
+
+    Returns
+    -------
+    dict or None
+        The same names and values, with ``mode="dicts"``.
+
     """
     if mode not in ("stdout", "dicts"):
         raise ValueError(f"mode must be 'stdout' or 'dicts', got {mode!r}")

@@ -160,7 +160,21 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: Any = None) -> "DiffusionMap":
-        """Compute the coordinates of the rows of X; y is ignored."""
+        """Compute the coordinates of the rows of X; y is ignored.
+
+        Parameters
+        ----------
+        X : array of shape (N, m)
+            The points.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        DiffusionMap
+            The fitted estimator itself.
+
+        """
         with all_or_nothing(self):
             return self._fit(estimator_points(self, X))
 
@@ -253,7 +267,21 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         )
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> NDArray[np.float64]:
-        """Compute the coordinates of the rows of X and return them; y is ignored."""
+        """Compute the coordinates of the rows of X and return them; y is ignored.
+
+        Parameters
+        ----------
+        X : array of shape (N, m)
+            The points.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        array of shape (N, M)
+            The coordinates.
+
+        """
         return self.fit(X).embedding_
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -262,6 +290,17 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Copies of a point have the coordinates of the first of them. Each row's result depends on that row alone, to the
         bit. Rows far from all training data get the coordinates of the nearest data and an `ExtrapolationWarning`;
         `supported` tells which they are.
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (Q, M)
+            The coordinates.
+
         """
         queries, threads = self._queries(X)
         extended, supported = in_batches(lambda part: extend_rows(self._map, part, threads), queries)
@@ -272,6 +311,17 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Which rows of X are near enough to the training data for `transform` to say something: (rows,).
 
         Those at most as far from the nearest of the data as its own `n_neighbors_bandwidth`-th neighbour.
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of bool of shape (Q,)
+            True where a row is near enough.
+
         """
         return self._map.supported(*self._queries(X))
 
@@ -285,13 +335,39 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return estimator_queries(self, X), n_threads(self.n_jobs)
 
     def diffusion_distances(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Rescaled diffusion distances between the rows of X and of Y (or of X): for near points, geodesic ones."""
+        """Rescaled diffusion distances between the rows of X and of Y (or of X): for near points, geodesic ones.
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+        Y : array of shape (P, m), optional
+            Others; by default those of X.
+
+        Returns
+        -------
+        array of shape (Q, P) or (Q, Q)
+            The distances.
+
+        """
         first = self.transform(X)
         distances: NDArray[np.float64] = cdist(first, first if Y is None else self.transform(Y))
         return distances
 
     def heat_spectrum(self, diffusion_time: float | None = None) -> NDArray[np.float64]:
-        """The weights exp(lambda s) of the coordinates, with s in units of epsilon; by default that of the fit."""
+        """The weights exp(lambda s) of the coordinates, with s in units of epsilon; by default that of the fit.
+
+        Parameters
+        ----------
+        diffusion_time : float, optional
+            Another s, in units of epsilon.
+
+        Returns
+        -------
+        array of shape (M,)
+            The weights, from 0 to 1.
+
+        """
         check_is_fitted(self)
         fitted = self._map.coordinates
         time = fitted.diffusion_time if diffusion_time is None else as_real(diffusion_time, "diffusion_time", low=0)

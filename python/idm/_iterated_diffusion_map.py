@@ -143,10 +143,20 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
     def from_paper(cls, example: str) -> "IteratedDiffusionMap":
         """The settings of an example of section 4.3.
 
-        `example` is "annulus-radius", "annulus-angle", "torus-phi", "torus-theta", "sphere-x" or "sphere-twist". Four
-        iterations with 500 neighbours, 250 coordinates, derivatives and s = 10 epsilon, as printed but for the errors
-        that docs/mathematics.md lists, and with one dimension for all points: the printed d of each point destroys
-        three of the six pictures.
+        Four iterations with 500 neighbours, 250 coordinates, derivatives and s = 10 epsilon, as printed but for the
+        errors that docs/mathematics.md lists, and with one dimension for all points: the printed d of each point
+        destroys three of the six pictures.
+
+        Parameters
+        ----------
+        example : {"annulus-radius", "annulus-angle", "torus-phi", "torus-theta", "sphere-x", "sphere-twist"}
+            Which of the six.
+
+        Returns
+        -------
+        IteratedDiffusionMap
+            An estimator that is not fitted yet.
+
         """
         chosen = as_choice(example, "example", tuple(_PAPER_TAU))
         return cls(
@@ -169,9 +179,22 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "IteratedDiffusionMap":
-        """Fit the map to points X (N, m) and their features y, (N,) or (N, n).
+        """Fit the map to points and their features.
 
         Both may be on a disk, and are then read in blocks (`np.memmap`, h5py, zarr), or Dask arrays or data frames.
+
+        Parameters
+        ----------
+        X : array of shape (N, m)
+            The points.
+        y : array of shape (N,) or (N, n)
+            Their features.
+
+        Returns
+        -------
+        IteratedDiffusionMap
+            The fitted estimator itself.
+
         """
         with all_or_nothing(self):
             sample, random_state = self._sampled(X, y)
@@ -184,6 +207,17 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
         """The features of new points: the estimate that places them, which for rows of the fit did not see their y.
 
         With affine derivatives there is no such estimate, and it is a linear regression on the coordinates.
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (Q,) or (Q, n)
+            The features, in the shape of the y of the fit.
+
         """
         if is_dask(X):
             names = None if self._one_feature else range(self._placing.shape[1])
@@ -200,8 +234,16 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
 
     Parameters
     ----------
-    n_components, tau, ... :
-        As for `IteratedDiffusionMap`.
+    n_components, tau, max_iter, n_landmarks, n_neighbors, n_neighbors_bandwidth : see there
+        As for `IteratedDiffusionMap`, as are all others.
+    feature_estimator, feature_scale, feature_change : see there
+        The feature is a column of 0 and 1 for each class.
+    bandwidth, derivative, regularization, mixing, rescaling, diffusion_time : see there
+        Lengths, kernel and coordinates.
+    early_stopping, validation_fraction, n_iter_no_change, tol, callback : see there
+        When to stop.
+    random_state, n_jobs, verbose : see there
+        How to run.
 
     Attributes
     ----------
@@ -226,7 +268,21 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
     _remedies: ClassVar = {c: text for c, text in REMEDIES.items() if c is not DisconnectedGraphWarning}
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "IteratedDiffusionMapClassifier":
-        """Fit the map to points X (N, m) and their labels y (N,), of any type."""
+        """Fit the map to points and their labels.
+
+        Parameters
+        ----------
+        X : array of shape (N, m)
+            The points.
+        y : array of shape (N,)
+            Their labels, of any type.
+
+        Returns
+        -------
+        IteratedDiffusionMapClassifier
+            The fitted estimator itself.
+
+        """
         with all_or_nothing(self):
             sample, random_state = self._sampled(X, y)
             points, classes, codes = estimator_labels(self, sample.X, sample.y)
@@ -235,7 +291,19 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
         return self
 
     def predict_proba(self, X: ArrayLike) -> Any:
-        """The estimated share of each class (rows, n_classes), cut to be probabilities."""
+        """The estimated share of each class, cut to be probabilities.
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (Q, n_classes)
+            Rows of probabilities, in the order of `classes_`.
+
+        """
         if is_dask(X):
             return self._lazily("predict_proba", X, names=self.classes_)
         shares = np.maximum(self._estimated(X), 0)
@@ -243,7 +311,19 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
         return np.where(sums > 0, shares / np.where(sums > 0, sums, 1), 1 / shares.shape[1])
 
     def predict(self, X: ArrayLike) -> Any:
-        """The label with the largest share."""
+        """The label with the largest share.
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (Q,)
+            The labels.
+
+        """
         if is_dask(X):
             return self._lazily("predict", X, dtype=self.classes_.dtype)
         largest = np.argmax(self._estimated(X), axis=1)

@@ -72,20 +72,47 @@ _SCORED_SHARE = 20
 
 @dataclass(frozen=True, kw_only=True)
 class IterationRecord:
-    """What an iteration came to; arrays per point are of the landmarks."""
+    """What an iteration came to; arrays per point are of the landmarks.
+
+    Attributes
+    ----------
+    iteration : int
+        Its number, from 1.
+    epsilon, diffusion_time : float
+        The bandwidth of its kernel, and s in units of it.
+    eigenvalues : array of shape (M',)
+        Of the Laplacian in the metric of the flow.
+    local_dimension, density : array of shape (L,)
+        At the landmarks, in that metric.
+    landmarks : array of int of shape (L,)
+        Rows of X.
+    embedding : array of shape (L, M')
+        Their coordinates.
+    n_coordinates : int
+        M', those that matter.
+    distance_change : float
+        Of random pairs since the iteration before, relative, but for a common factor.
+    validation_score : float or None
+        R^2 of the feature at rows that were held out, from neighbours in the embedding.
+    solver : SolverInfo
+        What the eigensolver did: its name, products, restarts and residuals.
+    seconds : float
+        What it took.
+
+    """
 
     iteration: int
     epsilon: float
     diffusion_time: float
-    eigenvalues: _Array  # (M',), of the Laplacian in the metric of the flow
+    eigenvalues: _Array
     local_dimension: _Array
     density: _Array
-    landmarks: _Rows  # (L,), rows of X
-    embedding: _Array  # (L, M')
-    n_coordinates: int  # M', those that matter
-    distance_change: float  # of random pairs since the iteration before, relative, but for a common factor
-    validation_score: float | None  # R^2 of the feature at rows that were held out, from neighbours in the embedding
-    solver: SolverInfo  # what the eigensolver did: its name, products, restarts and residuals
+    landmarks: _Rows
+    embedding: _Array
+    n_coordinates: int
+    distance_change: float
+    validation_score: float | None
+    solver: SolverInfo
     seconds: float
 
 
@@ -326,14 +353,20 @@ class IteratedMap(
 
         Each row's result depends on that row alone, to the bit (as far as that of a `feature_estimator` does). Rows
         far from all training data get an `ExtrapolationWarning`; `supported` tells which they are. X may be on a disk,
-        and is then read in blocks (`np.memmap`, h5py, zarr); a Dask array or data frame gives another.
+        and is then read in blocks (`np.memmap`, h5py, zarr); a Dask array or data frame gives another, which is lazy.
 
         Parameters
         ----------
-        X : array of shape (rows, m)
-            The points.
-        out : array of shape (rows, M'), optional
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+        out : array of shape (Q, M'), optional
             Where the coordinates are written and which is returned, on a disk for example.
+
+        Returns
+        -------
+        array of shape (Q, M')
+            The coordinates.
+
         """
         if is_dask(X):
             return self._lazily("transform", X, out=out, names=self.get_feature_names_out())
@@ -354,12 +387,38 @@ class IteratedMap(
         return lazily(self, method, X, **result)
 
     def fit_transform(self, X: ArrayLike, y: ArrayLike) -> Any:
-        """Fit the map and return the coordinates of the rows of X."""
+        """Fit the map and return the coordinates of the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (N, m)
+            The points.
+        y : array of shape (N,) or (N, n)
+            Their features, or labels.
+
+        Returns
+        -------
+        array of shape (N, M')
+            The coordinates.
+
+        """
         self.fit(X, y)
         return self.embedding_ if hasattr(self, "embedding_") else self.transform(X)
 
     def supported(self, X: ArrayLike) -> Any:
-        """Which rows of X are near enough to the training data for `transform` to say something: (rows,)."""
+        """Which rows of X are near enough to the training data for `transform` to say something: (rows,).
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of bool of shape (Q,)
+            True where a row is near enough.
+
+        """
         if is_dask(X):
             return self._lazily("supported", X, dtype=np.bool_)
         queries, threads = self._queries(X)

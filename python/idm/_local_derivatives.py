@@ -57,12 +57,13 @@ def local_derivatives(
     queries : array of shape (Q, m), optional
         Points at which the derivative is wanted instead of the rows of X; "affine" only. Each takes the
         bandwidth of the row of X nearest to it.
-    n_bandwidths, neighbors, n_jobs
+    n_bandwidths, neighbors, n_jobs : as there
         As for `local_geometry`.
 
     Returns
     -------
     array of shape (N, n, m) or (Q, n, m)
+        DH at each point.
 
     Warns
     -----

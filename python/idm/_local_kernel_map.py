@@ -62,7 +62,7 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         that reach across a curve destroy the map, and on surfaces few neighbours make it rough.
     n_neighbors_bandwidth : int
         The neighbours that decide on the bandwidth of the kernels.
-    bandwidth, regularization
+    bandwidth, regularization : as there
         How DH is estimated by affine regression (see `local_derivatives`).
     n_jobs : int, optional
         Threads, at most one per processor; None follows OMP_NUM_THREADS and threadpoolctl.
@@ -112,7 +112,21 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "LocalKernelMap":
-        """Fit the map to pairs of rows of X (N, m) and y, (N,) or (N, n)."""
+        """Fit the map to pairs of rows.
+
+        Parameters
+        ----------
+        X : array of shape (N, m)
+            The points.
+        y : array of shape (N,) or (N, n)
+            What they are mapped to.
+
+        Returns
+        -------
+        LocalKernelMap
+            The fitted estimator itself.
+
+        """
         with all_or_nothing(self):
             return self._fit(*estimator_data(self, X, y))
 
@@ -220,6 +234,17 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """H at new points: eigenfunctions on X, mapped to those on Y, and from there to y.
 
         Each row's result depends on that row alone, to the bit.
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (Q,) or (Q, n)
+            H at the points, in the shape of the y of the fit.
+
         """
         queries, threads = self._queries(X)
         predicted, supported = in_batches(lambda part: self._predict(part, threads), queries)
@@ -233,7 +258,19 @@ class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return linear_map(_with_constant(functions), self._from_functions), new.supported
 
     def supported(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which rows of X are near enough to the training data for `predict` to say something: (rows,)."""
+        """Which rows of X are near enough to the training data for `predict` to say something: (rows,).
+
+        Parameters
+        ----------
+        X : array of shape (Q, m)
+            The points, with the columns of the fit.
+
+        Returns
+        -------
+        array of bool of shape (Q,)
+            True where a row is near enough.
+
+        """
         return self._iteration.map.supported(*self._queries(X))
 
     def _queries(self, X: ArrayLike) -> tuple[Rows, int]:

@@ -18,11 +18,16 @@ def estimate_memory(n_samples: int, n_features: int, n_targets: int = 1, *, esti
         Whose parameters count; by default `IteratedDiffusionMap()`. All its `n_components` are counted, of which
         iterations usually keep fewer than half.
 
+    Returns
+    -------
+    int
+        Bytes.
+
     Examples
     --------
     >>> import idm
     >>> print(f"{idm.estimate_memory(1_000_000, 3) / 1e9:.1f} GB")
-    1.1 GB
+    1.0 GB
 
     """
     estimator = IteratedDiffusionMap() if estimator is None else estimator

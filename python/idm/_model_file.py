@@ -141,6 +141,12 @@ def load(path: str | os.PathLike[str], mmap_mode: Literal["r"] | None = None) ->
     mmap_mode : None or "r"
         None reads the arrays into memory. "r" maps them from the file, read-only, so that several processes share
         them; the file must not be changed in place then (`idm.save` does not).
+
+    Returns
+    -------
+    estimator
+        Of the class that was saved, fitted.
+
     """
     if mmap_mode not in (None, "r"):
         raise ValueError(f"mmap_mode must be None or 'r', got {mmap_mode!r}")

@@ -44,7 +44,7 @@ def tangent_spaces(
         Number of neighbours, including the point itself, from 2 to N. Not needed with `neighbors`.
     n_components : int, optional
         r, how many directions; by default min(m, k).
-    bandwidth, n_bandwidths, neighbors, n_jobs
+    bandwidth, n_bandwidths, neighbors, n_jobs : as there
         As for `local_geometry`.
 
     Returns

@@ -13,7 +13,18 @@ _Seed = int | np.random.RandomState | None
 
 
 class Dataset(NamedTuple):
-    """Points, where they lie on the manifold, and the feature to find; rows belong together."""
+    """Points, where they lie on the manifold, and the feature to find: a named tuple whose rows belong together.
+
+    Parameters
+    ----------
+    X : array of shape (N, m)
+        The points.
+    coordinates : array of shape (N, d)
+        Where they lie on the manifold.
+    y : array of shape (N, n)
+        Their features.
+
+    """
 
     X: _Array
     coordinates: _Array
@@ -29,8 +40,22 @@ def make_annulus(
 ) -> Dataset:
     """Random points of the annulus 1 <= r <= 3 in the plane, with r and the angle uniform.
 
-    Coordinates are (angle, r); the feature is r, or (sin angle, cos angle). `noise` is the standard deviation of
-    Gaussian noise added to X, not to the rest.
+    Parameters
+    ----------
+    n_samples : int
+        The number of points.
+    feature : {"radius", "angle"}
+        The feature is r, or (sin angle, cos angle).
+    noise : float
+        The standard deviation of Gaussian noise added to X, not to the rest.
+    random_state : int, RandomState or None
+        Makes the sample repeatable.
+
+    Returns
+    -------
+    Dataset
+        X (N, 2), coordinates (angle, r), and y of one or two columns.
+
     """
     rng, n = _start(n_samples, random_state)
     chosen = as_choice(feature, "feature", ("radius", "angle"))
@@ -48,10 +73,26 @@ def make_torus(
     noise: float = 0.0,
     random_state: _Seed = None,
 ) -> Dataset:
-    """Points of the torus ((2 + cos theta) cos phi, (2 + cos theta) sin phi, sin theta).
+    """The torus ((2 + cos theta) cos phi, (2 + cos theta) sin phi, sin theta).
 
-    Both angles are uniform, or on a grid, for which `n_samples` is a square number. Coordinates are (theta, phi);
-    the feature is (sin, cos) of one of them. `noise` is the standard deviation of Gaussian noise added to X.
+    Parameters
+    ----------
+    n_samples : int
+        The number of points, a square number for a grid.
+    feature : {"theta", "phi"}
+        The feature is (sin, cos) of this angle.
+    sampling : {"random", "grid"}
+        Both angles uniform, or on a grid.
+    noise : float
+        The standard deviation of Gaussian noise added to X, not to the rest.
+    random_state : int, RandomState or None
+        Makes the sample repeatable.
+
+    Returns
+    -------
+    Dataset
+        X (N, 3), coordinates (theta, phi), and y of two columns.
+
     """
     rng, n = _start(n_samples, random_state)
     chosen = as_choice(feature, "feature", ("theta", "phi"))
@@ -70,8 +111,27 @@ def make_curved_torus(
 ) -> Dataset:
     """The torus in R^30 of section 3.3, an embedding of high curvature.
 
-    Three coordinates are those of `make_torus`; the other 27 are their third powers divided by 30, mapped by a
-    random matrix with orthonormal columns. The paper's noise is ``noise=sqrt(1 / 50)``.
+    Three coordinates are those of `make_torus`; the other 27 are their third powers divided by 30, mapped by a random
+    matrix with orthonormal columns.
+
+    Parameters
+    ----------
+    n_samples : int
+        The number of points, a square number for a grid.
+    feature : {"theta", "phi"}
+        The feature is (sin, cos) of this angle.
+    sampling : {"random", "grid"}
+        Both angles uniform, or on a grid.
+    noise : float
+        The standard deviation of Gaussian noise added to X, not to the rest. The paper's is ``sqrt(1 / 50)``.
+    random_state : int, RandomState or None
+        Makes the sample repeatable.
+
+    Returns
+    -------
+    Dataset
+        X (N, 30), coordinates (theta, phi), and y of two columns.
+
     """
     rng, n = _start(n_samples, random_state)
     chosen = as_choice(feature, "feature", ("theta", "phi"))
@@ -91,10 +151,26 @@ def make_sphere(
     noise: float = 0.0,
     random_state: _Seed = None,
 ) -> Dataset:
-    """Uniform random points of the unit sphere of `n_dimensions` dimensions.
+    """Uniform random points of the unit sphere.
 
-    The feature is the first Cartesian coordinate x, or on the 2-sphere the twisted sin(pi z / 2 + atan2(y, x)).
-    Coordinates are the Cartesian ones, without noise. `noise` is the standard deviation of Gaussian noise added to X.
+    Parameters
+    ----------
+    n_samples : int
+        The number of points.
+    n_dimensions : int
+        Of the sphere, one less than those of the space around it.
+    feature : {"x", "twist"}
+        The first Cartesian coordinate x, or on the 2-sphere sin(pi z / 2 + atan2(y, x)).
+    noise : float
+        The standard deviation of Gaussian noise added to X, not to the rest.
+    random_state : int, RandomState or None
+        Makes the sample repeatable.
+
+    Returns
+    -------
+    Dataset
+        X, the same without noise as coordinates, and y of one column.
+
     """
     rng, n = _start(n_samples, random_state)
     dimension = as_integer(n_dimensions, "n_dimensions", low=1)
@@ -114,10 +190,24 @@ def make_circle(
     noise: float = 0.0,
     random_state: _Seed = None,
 ) -> Dataset:
-    """Points of the unit circle, equally spaced or random.
+    """Points on the unit circle, equally spaced or random.
 
-    The coordinate is the angle, the feature (sin, cos) of it. `noise` is the standard deviation of Gaussian noise
-    added to X.
+    Parameters
+    ----------
+    n_samples : int
+        The number of points.
+    sampling : {"grid", "random"}
+        Equally spaced angles, or uniform ones.
+    noise : float
+        The standard deviation of Gaussian noise added to X, not to the rest.
+    random_state : int, RandomState or None
+        Makes the sample repeatable.
+
+    Returns
+    -------
+    Dataset
+        X (N, 2), the angle, and (sin, cos) of it as y.
+
     """
     rng, n = _start(n_samples, random_state)
     chosen = as_choice(sampling, "sampling", ("grid", "random"))

@@ -38,6 +38,7 @@ def embedding(Z: ArrayLike, y: ArrayLike | None = None, *, label: str = "y", ax:
     Returns
     -------
     Axes
+        Those that were drawn in.
 
     Examples
     --------
@@ -77,6 +78,7 @@ def neighbors(
     Returns
     -------
     Axes
+        Those that were drawn in.
 
     Examples
     --------
@@ -125,6 +127,7 @@ def local_dimension(
     Returns
     -------
     Axes
+        Those that were drawn in.
 
     Examples
     --------

@@ -34,6 +34,7 @@ def relevance(model: IteratedMap, *, names: Sequence[str] | None = None, ax: "Ax
     Returns
     -------
     Axes
+        Those that were drawn in.
 
     Examples
     --------

@@ -52,6 +52,7 @@ def scaling_laws(
     Returns
     -------
     Axes
+        Those that were drawn in.
 
     Examples
     --------

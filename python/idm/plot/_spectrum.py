@@ -35,6 +35,7 @@ def spectrum(model: DiffusionMap | IteratedMap | LocalKernelMap, *, ax: "Axes | 
     Returns
     -------
     Axes
+        Those that were drawn in.
 
     Examples
     --------

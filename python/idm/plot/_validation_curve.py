@@ -27,6 +27,7 @@ def validation_curve(model: IteratedMap, *, ax: "Axes | None" = None) -> "Axes":
     Returns
     -------
     Axes
+        Those that were drawn in.
 
     Examples
     --------
