@@ -167,7 +167,14 @@ def _one_of(names: Any) -> str:
 
 def _arms(hint: Any) -> tuple[Any, ...]:
     """The types of a union, or the one type."""
-    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    return tuple(map(_unaliased, get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)))
+
+
+def _unaliased(hint: Any) -> Any:
+    """NDArray[T] as np.ndarray[Any, np.dtype[T]]: from NumPy 2.5 on, it is the name of an alias that hides this."""
+    if get_origin(hint) is not NDArray:
+        return hint
+    return types.GenericAlias(np.ndarray, (Any, types.GenericAlias(np.dtype, get_args(hint))))
 
 
 def _field_hints(cls: type) -> dict[str, Any]:
