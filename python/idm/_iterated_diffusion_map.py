@@ -242,6 +242,8 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
         Lengths, kernel and coordinates.
     early_stopping, validation_fraction, n_iter_no_change, tol, callback : see there
         When to stop.
+    subsample, store_embedding : see there
+        Which rows are fitted, and whose coordinates are kept. Labels that none of them has are not known.
     random_state, n_jobs, verbose : see there
         How to run.
 
