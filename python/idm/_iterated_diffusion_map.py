@@ -240,11 +240,11 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
         The feature is a column of 0 and 1 for each class.
     bandwidth, derivative, regularization, mixing, rescaling, diffusion_time : see there
         Lengths, kernel and coordinates.
-    early_stopping, validation_fraction, n_iter_no_change, tol, callback : see there
+    early_stopping, validation_fraction, n_iter_no_change, tol : see there
         When to stop.
     subsample, store_embedding : see there
         Which rows are fitted, and whose coordinates are kept. Labels that none of them has are not known.
-    random_state, n_jobs, verbose : see there
+    callback, random_state, n_jobs, verbose : see there
         How to run.
 
     Attributes
