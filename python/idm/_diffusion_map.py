@@ -177,7 +177,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         else:
             if n_landmarks < n:
                 raise ValueError(
-                    f"n_landmarks={self.n_landmarks!r} needs neighbours among the landmarks; leave out precomputed_knn"
+                    f"n_landmarks={self.n_landmarks!r} needs neighbours among the landmarks; leave out precomputed_knn "
+                    "or n_landmarks"
                 )
             neighbors = as_neighbors(self.precomputed_knn, "precomputed_knn", n)
             check_squares(neighbors.distances, "precomputed_knn")
@@ -237,7 +238,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         time = as_real(self.diffusion_time, "diffusion_time", low=0)
         if time == 0 and self.rescaling != "isometric":
             raise ValueError(
-                f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
+                f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; raise it, or use "
+                "'isometric'"
             )
         return MapOptions(
             n_components=as_integer(self.n_components, "n_components", low=1),

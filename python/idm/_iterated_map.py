@@ -176,7 +176,8 @@ class IteratedMap(
         self._check_parameters()
         if not np.ptp(features, axis=0).any():
             warn(
-                "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks",
+                "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks; "
+                "check what y is, or use DiffusionMap",
                 ConstantFeatureWarning,
             )
         self._fit_size(len(points), points.shape[1], features.shape[1]).check()
@@ -377,7 +378,8 @@ class IteratedMap(
         diffusion_time = _auto_or_real(self.diffusion_time, "diffusion_time", None, low=0)
         if diffusion_time == 0 and self.rescaling != "isometric":
             raise ValueError(
-                f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
+                f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; raise it, or use "
+                "'isometric'"
             )
         automatic = min(_MOST_NEIGHBORS, max(_LEAST_NEIGHBORS, round(_NEIGHBORS_SHARE * n_landmarks)))
         n_neighbors = min(n_landmarks, _auto_or_count(self.n_neighbors, "n_neighbors", automatic))
