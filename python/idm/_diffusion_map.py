@@ -17,6 +17,7 @@ from idm._extension import PLAIN, FittedMap, extend_rows, support_radii, warn_un
 from idm._fit_size import FitSize
 from idm._landmarks import choose_landmarks, n_landmarks_of
 from idm._neighbors import NeighborIndex, as_neighbors, check_squares, refined
+from idm._notebook import ShownInNotebooks
 from idm._spectrum import EIGEN_SOLVERS, EigenSolver
 from idm._threads import n_threads
 from idm._validation import (
@@ -55,7 +56,12 @@ _ADVICE = Advice(
 )
 
 
-class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class DiffusionMap(
+    ShownInNotebooks,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """The rescaled diffusion map: coordinates from the eigenfunctions of the Laplacian of the data.
 
     A sparse kernel ``exp(-d^2 / (2 epsilon))`` over nearest neighbours, normalised for the sampling density,

@@ -32,6 +32,7 @@ from idm._local_derivatives import DERIVATIVE_METHODS, DerivativeMethod
 from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import FEATURE_CHANGES, MIXINGS, FeatureChange, Flow, Mixing
 from idm._neighbors import NeighborIndex
+from idm._notebook import ShownInNotebooks
 from idm._progress import Progress, progress
 from idm._spectrum import SolverInfo
 from idm._stopping import DistanceChange, Stopping, StopReason
@@ -111,6 +112,7 @@ REMEDIES: dict[type[Exception], str] = {
 
 
 class IteratedMap(
+    ShownInNotebooks,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -284,6 +286,14 @@ class IteratedMap(
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "embedding_")
+
+    def __dir__(self) -> list[str]:
+        """Without what is computed when it is read, until it was: notebooks read every name that is listed here.
+
+        Not that of scikit-learn, which reads them, too.
+        """
+        waiting = {"feature_map_", "feature_map_residual_"} if getattr(self, "_feature_map", None) is None else set()
+        return [name for name in object.__dir__(self) if name not in waiting]
 
     def transform(self, X: ArrayLike) -> _Array:
         """The coordinates (rows, M') of new points, through all iterations; those of a training row are its own.
