@@ -1,7 +1,5 @@
 """A model at the end of a notebook's cell, and the bar of verbose=1."""
 
-import warnings
-
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -82,11 +80,27 @@ def test_showing_a_model_computes_nothing(model, monkeypatch):
     assert {"feature_map_", "feature_map_residual_"} <= set(dir(model))
 
 
-def test_the_bar_warns_of_nothing_and_ends_with_the_last_iteration(data, capsys):
-    pytest.importorskip("tqdm")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        idm.IteratedDiffusionMap(max_iter=2, tol=0.0, random_state=0, verbose=1).fit(*data)
-    last = capsys.readouterr().err.rstrip().rpartition("\r")[2]
-    assert "2/2" in last
-    assert "change" in last
+def test_the_bar_of_a_fit_that_converges_is_full_in_the_end(data, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    model = idm.IteratedDiffusionMap(random_state=0, verbose=1).fit(*data)
+    assert model.stop_reason_ == "converged"
+    shown = capsys.readouterr().err.rstrip().split("\r")
+    assert f"{len(model.iterations_)}/{len(model.iterations_)}" in shown[-1]
+    assert shown[-1].endswith("; converged")
+    assert any(line.rstrip().endswith("now eigenpairs") for line in shown)
+
+
+def test_a_notebook_without_widgets_is_not_warned(run_python):
+    script = """
+import sys, types, warnings
+sys.modules["ipywidgets"] = None  # not installed
+sys.modules["IPython"] = types.ModuleType("IPython")
+kernel = types.SimpleNamespace(config={"IPKernelApp": {}})
+sys.modules["IPython"].get_ipython = lambda: kernel
+from idm._progress import progress
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    with progress(2, 1) as shown:
+        print(type(shown).__name__, len(caught))
+"""
+    assert run_python(script) == "_Bar 0\n"

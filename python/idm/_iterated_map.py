@@ -183,13 +183,15 @@ class IteratedMap(
                 ConstantFeatureWarning,
             )
         self._fit_size(len(points), points.shape[1], features.shape[1]).check()
-        rows = self._rows(points, features, random_state, threads)
-        stopping = self._stopping(held_out=len(rows.held_out) > 0)
         with progress(self.max_iter, self.verbose) as shown:
+            shown.stage("features")
+            rows = self._rows(points, features, random_state, threads)
+            stopping = self._stopping(held_out=len(rows.held_out) > 0)
             iterations, records = self._iterate(rows, stopping, random_state, threads, shown)
             shown.after("other rows")
             kept = iterations[: stopping.kept]
             embedding = _all_coordinates(rows, records[stopping.kept - 1].embedding, kept, threads)
+            shown.stopped(f"{stopping.reason}")
         self._regression: Regression | None = None
         if rows.estimate is None:
             known = np.setdiff1d(np.arange(len(points)), rows.outlying, assume_unique=True)

@@ -2,10 +2,12 @@
 
 import contextlib
 import logging
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 _logger = logging.getLogger("idm")
+_FORMAT = "{desc} {n_fmt}/{total_fmt} |{bar}| {elapsed}{postfix}"
 
 
 class Progress:
@@ -19,6 +21,9 @@ class Progress:
 
     def after(self, name: str) -> None:
         """What is done after the iterations."""
+
+    def stopped(self, reason: str) -> None:
+        """Why there are no more iterations, when all is done."""
 
 
 class _Log(Progress):
@@ -35,6 +40,9 @@ class _Log(Progress):
     def after(self, name: str) -> None:
         _logger.info(name)
 
+    def stopped(self, reason: str) -> None:
+        _logger.info("stopped: %s", reason)
+
 
 class _Bar(Progress):
     def __init__(self, bar: Any) -> None:
@@ -45,12 +53,16 @@ class _Bar(Progress):
         self._bar.set_postfix_str(f"{self._last}now {name}")
 
     def done(self, record: Any) -> None:
-        self._last = f"{summary(record)}; "
-        self._bar.set_postfix_str(summary(record), refresh=False)
+        self._last = f"{_figures(record)}; "
+        self._bar.set_postfix_str(_figures(record), refresh=False)
         self._bar.update()
 
     def after(self, name: str) -> None:
         self.stage(name)
+
+    def stopped(self, reason: str) -> None:
+        self._bar.total = self._bar.n  # else it would end as one that failed, in red in a notebook
+        self._bar.set_postfix_str(f"{self._last}{reason}")
 
 
 @contextlib.contextmanager
@@ -60,17 +72,22 @@ def progress(n_iterations: int, verbose: int) -> Iterator[Progress]:
         yield Progress()
         return
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # in a notebook without ipywidgets, where the bar is text
+            from tqdm.auto import tqdm
     except ImportError:
         yield _Log()
         return
-    with tqdm(total=n_iterations, desc="IteratedDiffusionMap", unit="iteration") as bar:
+    # No time that is left: most fits converge before the last iteration.
+    with tqdm(total=n_iterations, desc="iteration", bar_format=_FORMAT) as bar:
         yield _Bar(bar)
 
 
 def summary(record: Any) -> str:
     """What an iteration came to, on one line."""
+    return f"epsilon {record.epsilon:.3g}, {_figures(record)}"
+
+
+def _figures(record: Any) -> str:
     score = "" if record.validation_score is None else f", score {record.validation_score:.4f}"
-    return (
-        f"epsilon {record.epsilon:.3g}, {record.n_coordinates} coordinates, change {record.distance_change:.3f}{score}"
-    )
+    return f"{record.n_coordinates} coordinates, change {record.distance_change:.3f}{score}"
