@@ -94,7 +94,8 @@ def test_a_notebook_without_widgets_is_not_warned(run_python):
     script = """
 import sys, types, warnings
 sys.modules["ipywidgets"] = None  # not installed
-sys.modules["IPython"] = types.ModuleType("IPython")
+for name in ("IPython", "ipykernel.zmqshell"):  # what older and newer versions of tqdm look for
+    sys.modules[name] = types.ModuleType(name)
 kernel = types.SimpleNamespace(config={"IPKernelApp": {}})
 sys.modules["IPython"].get_ipython = lambda: kernel
 from idm._progress import progress
