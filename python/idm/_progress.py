@@ -61,8 +61,13 @@ class _Bar(Progress):
         self.stage(name)
 
     def stopped(self, reason: str) -> None:
-        self._bar.total = self._bar.n  # else it would end as one that failed, in red in a notebook
-        self._bar.set_postfix_str(f"{self._last}{reason}")
+        bar, n, start = self._bar, self._bar.n, self._bar.start_t
+        bar.set_postfix_str(f"{self._last}{reason}", refresh=False)
+        bar.total = n  # else it would end as one that failed, in red in a notebook
+        if bar.gui:  # a widget has its own total, which only this changes
+            bar.reset(total=n)
+            bar.start_t = start
+            bar.update(n)
 
 
 @contextlib.contextmanager
