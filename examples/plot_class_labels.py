@@ -69,7 +69,7 @@ if umap is not None:
 print(f"idm predicts the class of {model.score(X[new], labels[new]):.3f} of the new rows")
 
 # %%
-# Those new rows about which idm is not sure are those that it gets wrong.
+# Where idm is not sure, it is wrong almost every other time.
 share, right = model.predict_proba(X[new]).max(axis=1), model.predict(X[new]) == labels[new]
 sure = share > 0.8
 print(f"its share is over 0.8 in {np.mean(sure):.2f} of them: {right[sure].mean():.3f} are right,", end=" ")

@@ -90,6 +90,15 @@ def test_the_bar_of_a_fit_that_converges_is_full_in_the_end(data, capsys, monkey
     assert any(line.rstrip().endswith("now eigenpairs") for line in shown)
 
 
+def test_a_bar_may_be_disabled(run_python):
+    script = """
+import idm
+X, _, y = idm.datasets.make_annulus(60, random_state=0)
+print(idm.IteratedDiffusionMap(max_iter=1, random_state=0, verbose=1).fit(X, y).n_iter_)
+"""
+    assert run_python(script, TQDM_DISABLE="1") == "1\n"
+
+
 def test_a_notebook_without_widgets_is_not_warned(run_python):
     script = """
 import sys, types, warnings

@@ -61,10 +61,13 @@ class _Bar(Progress):
         self.stage(name)
 
     def stopped(self, reason: str) -> None:
-        bar, n, start = self._bar, self._bar.n, self._bar.start_t
+        bar, n = self._bar, self._bar.n
+        if bar.disable:  # by TQDM_DISABLE
+            return
         bar.set_postfix_str(f"{self._last}{reason}", refresh=False)
         bar.total = n  # else it would end as one that failed, in red in a notebook
         if bar.gui:  # a widget has its own total, which only this changes
+            start = bar.start_t
             bar.reset(total=n)
             bar.start_t = start
             bar.update(n)
