@@ -93,9 +93,13 @@ def progress(n_iterations: int, verbose: int) -> Iterator[Progress]:
 
 def summary(record: Any) -> str:
     """What an iteration came to, on one line."""
-    return f"epsilon {record.epsilon:.3g}, {_figures(record)}"
+    score = "" if record.validation_score is None else f", score {record.validation_score:.4f}"
+    return (
+        f"epsilon {record.epsilon:.3g}, {record.n_coordinates} coordinates, change {record.distance_change:.3f}{score}"
+    )
 
 
 def _figures(record: Any) -> str:
-    score = "" if record.validation_score is None else f", score {record.validation_score:.4f}"
-    return f"{record.n_coordinates} coordinates, change {record.distance_change:.3f}{score}"
+    """What decides when to stop, short enough for a bar in 80 columns."""
+    change, score = record.distance_change, record.validation_score
+    return f"{record.n_coordinates} coordinates, " + (f"change {change:.3f}" if score is None else f"score {score:.4f}")
