@@ -13,8 +13,8 @@ import idm
 DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(python|pycon)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 FLAGS = doctest.NORMALIZE_WHITESPACE
-# These run in their own tests: with a shell, and with pictures.
-ELSEWHERE = {"command_line", "plots"}
+# These run in their own tests: with a shell, with pictures, and to warn.
+ELSEWHERE = {"command_line", "plots", "warnings"}
 
 pages = sorted(page for page in DOCS.glob("*.md") if page.stem not in ELSEWHERE and FENCE.search(page.read_text()))
 modules = [info.name for info in pkgutil.iter_modules(idm.__path__, "idm.") if not info.name.endswith("__main__")]

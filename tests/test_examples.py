@@ -12,6 +12,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 # For each script: what stands before a number that it prints, and the limits of that number.
 NUMBERS = {
+    "plot_class_labels": (r"idm +25 +", 0.96, 0.99),
     "plot_figure_1_annulus_radius": (r"as in the paper[\s\S]*?iteration 4 +", 0.60, 0.75),
     "plot_figure_2_circle": (r"eigenvalues (?:\S+ ){6}", -16.002, -15.998),
     "plot_figure_3_scaling_laws": (r"clean +\S+ +", 2.004, 2.007),
@@ -21,9 +22,11 @@ NUMBERS = {
     "plot_figure_7_annulus_angle": (r"as in the paper[\s\S]*?iteration 2 +", 0.90, 0.95),
     "plot_figure_8_torus": (r"phi, as in the paper[\s\S]*?iteration 3 +", 0.92, 0.97),
     "plot_figure_9_sphere": (r"twisted, defaults[\s\S]*?iteration 3 +", 0.94, 0.99),
+    "plot_lorenz": (r"recall at new rows, idm +: ", 0.78, 0.84),
     "plot_noise_and_relevance": (r" 0\.2 +\S+ +", 0.78, 0.88),
     "plot_parameters": (r"tau=0\.95: recall ", 0.94, 0.97),
     "plot_rotated_digits": (r"idm +", 1.0, 3.0),
+    "plot_two_objects": (r"idm +", 0.90, 0.96),
 }
 
 pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="the tests run outside the repository")

@@ -356,9 +356,11 @@ def test_progress_is_logged_without_tqdm(caplog, monkeypatch):
     with caplog.at_level(logging.INFO, logger="idm"):
         IteratedDiffusionMap(tol=0.0, max_iter=2, verbose=1).fit(X, y)
     messages = [r.message for r in caplog.records]
-    assert messages[:3] == ["iteration 1: neighbours", "iteration 1: lengths", "iteration 1: eigenpairs"]
-    assert messages[3].startswith("iteration 1: epsilon")
-    assert messages[4] == "iteration 2: neighbours"
+    stages = ["features", "neighbours", "lengths", "eigenpairs"]
+    assert messages[:4] == [f"iteration 1: {stage}" for stage in stages]
+    assert messages[4].startswith("iteration 1: epsilon")
+    assert messages[5] == "iteration 2: neighbours"
+    assert messages[-1] == "stopped: max_iter"
 
 
 def test_progress_is_a_bar_with_tqdm(capsys):

@@ -101,7 +101,7 @@ def test_an_outlier_that_decides_on_the_bandwidth_is_told(rng):
     X = rng.normal(size=(300, 2))
     X[7] = 1e9
     advice = Advice(remedies={OutlierWarning: "remove it"}, rows=np.arange(100, 400))
-    with pytest.warns(OutlierWarning, match="1 points far .*row 107.*; remove it"):
+    with pytest.warns(OutlierWarning, match="1 of 300 points, far .*row 107.*; remove it"):
         global_bandwidth(idm.nearest_neighbors(X, 100).distances, 20, advice=advice)
 
 

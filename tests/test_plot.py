@@ -601,7 +601,7 @@ WRONG = {
         lambda X, y: plot.scaling_laws(X, 0, show="d1"), ValueError,
         "show must be one of 'dimension', 'exponents', 'singular_values', got 'd1'",
     ),
-    "point": (lambda X, y: plot.scaling_laws(X, 250), ValueError, "point=250 is not a row of X, which has 250"),
+    "point": (lambda X, y: plot.scaling_laws(X, 250), ValueError, "point must be a row of X, from 0 to 249"),
     "copies": (
         lambda X, y: plot.scaling_laws(np.ones((9, 2)), 3), ValueError,
         "the points around 3 coincide with it; choose another point, or remove copies from X",

@@ -135,7 +135,7 @@ def test_a_bandwidth_where_only_the_point_has_weight_is_never_chosen(torus, base
         (0, [np.nan], ValueError, "positive, .* got nan"),
         (True, [0.1], TypeError, "point must be a row of X or an array"),
         ([1e200, 0, 0], [0.1], ValueError, "point has points 1e\\+200 apart"),
-        (100, [0.1], ValueError, "point=100 is not a row of X, which has 100"),
+        (100, [0.1], ValueError, "point must be a row of X, from 0 to 99, .* got 100"),
         (0.5, [0.1], TypeError, "point must be a row of X or an array"),
         ([0.0, 0.0], [0.1], ValueError, "point must have 3 columns"),
         ([0.0, np.inf, 0.0], [0.1], ValueError, "point must be finite"),

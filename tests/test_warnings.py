@@ -1,7 +1,11 @@
-"""Warnings point at the user's line, and advise in parameters that exist."""
+"""Warnings point at the user's line and at their heading in docs/warnings.md, and advise in parameters that exist."""
 
 import inspect
+import re
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +14,10 @@ from sklearn.preprocessing import StandardScaler
 
 import idm
 from idm import _diffusion_map, _local_kernel_map, exceptions
+from idm._warnings import PAGE
+
+DOCUMENT = Path(__file__).parents[1] / PAGE
+CLASSES = {name: c for name, c in vars(exceptions).items() if inspect.isclass(c)}
 
 
 def clusters(rng, n=120):
@@ -88,3 +96,51 @@ def test_remedies_name_parameters_of_the_estimator(estimator):
     for text in remedies.values():
         words = {word.strip(",.:;=") for word in text.replace("=", " ").split()}
         assert words & every <= own, text
+
+
+in_the_repository = pytest.mark.skipif(not DOCUMENT.exists(), reason="the tests run outside the repository")
+
+
+def documented():
+    """The text under each heading of a class."""
+    return dict(
+        re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    )
+
+
+def code_of(name):
+    (code,) = re.findall(r"```python\n(.*?)```", documented()[name], re.DOTALL)
+    return code
+
+
+@in_the_repository
+def test_every_class_has_its_heading_and_says_what_to_do():
+    assert set(documented()) == set(CLASSES)
+    for text in documented().values():
+        assert re.findall(r"^\*\*(\w+):\*\* ", text, re.MULTILINE) == ["When", "Meaning", "Remedy"]
+
+
+@in_the_repository
+@pytest.mark.parametrize("name", sorted(set(CLASSES) - {"ForkedProcessWarning"}))
+def test_the_code_under_a_heading_raises_it_and_nothing_else(name):
+    raised = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            exec(compile(code_of(name), PAGE, "exec"), {})
+        except (exceptions.CoincidentPointsError, exceptions.EigenpairError) as error:
+            raised.append(type(error))
+    assert {w.category for w in caught} | set(raised) == {CLASSES[name]}
+    for w in caught:
+        assert str(w.message).endswith(f"; see {PAGE}#{name.lower()}")
+
+
+@in_the_repository
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_the_code_about_forks_warns_in_the_child():
+    done = subprocess.run(
+        [sys.executable, "-c", code_of("ForkedProcessWarning")], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(re.findall(r"(\w+Warning): .*idm", done.stderr)) == {"ForkedProcessWarning"}
+    assert f"see {PAGE}#forkedprocesswarning" in done.stderr

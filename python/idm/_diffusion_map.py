@@ -17,6 +17,7 @@ from idm._extension import PLAIN, FittedMap, extend_rows, support_radii, warn_un
 from idm._fit_size import FitSize
 from idm._landmarks import choose_landmarks, n_landmarks_of
 from idm._neighbors import NeighborIndex, as_neighbors, check_squares, refined
+from idm._notebook import ShownInNotebooks
 from idm._spectrum import EIGEN_SOLVERS, EigenSolver
 from idm._threads import n_threads
 from idm._validation import (
@@ -55,7 +56,12 @@ _ADVICE = Advice(
 )
 
 
-class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class DiffusionMap(
+    ShownInNotebooks,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """The rescaled diffusion map: coordinates from the eigenfunctions of the Laplacian of the data.
 
     A sparse kernel ``exp(-d^2 / (2 epsilon))`` over nearest neighbours, normalised for the sampling density,
@@ -191,7 +197,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         else:
             if n_landmarks < n:
                 raise ValueError(
-                    f"n_landmarks={self.n_landmarks!r} needs neighbours among the landmarks; leave out precomputed_knn"
+                    f"n_landmarks={self.n_landmarks!r} needs neighbours among the landmarks; leave out precomputed_knn "
+                    "or n_landmarks"
                 )
             neighbors = as_neighbors(self.precomputed_knn, "precomputed_knn", n)
             check_squares(neighbors.distances, "precomputed_knn")
@@ -253,7 +260,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         time = as_real(self.diffusion_time, "diffusion_time", low=0)
         if time == 0 and self.rescaling != "isometric":
             raise ValueError(
-                f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
+                f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; raise it, or use "
+                "'isometric'"
             )
         return MapOptions(
             n_components=as_integer(self.n_components, "n_components", low=1),

@@ -33,6 +33,7 @@ from idm._local_derivatives import DERIVATIVE_METHODS, DerivativeMethod
 from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import FEATURE_CHANGES, MIXINGS, FeatureChange, Flow, Mixing
 from idm._neighbors import NeighborIndex
+from idm._notebook import ShownInNotebooks
 from idm._progress import Progress, progress, rows_progress
 from idm._sample import Sample, sampled
 from idm._spectrum import SolverInfo
@@ -146,6 +147,7 @@ REMEDIES: dict[type[Exception], str] = {
 
 
 class IteratedMap(
+    ShownInNotebooks,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -223,15 +225,18 @@ class IteratedMap(
         self._check_parameters()
         if not np.ptp(features, axis=0).any():
             warn(
-                "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks",
+                "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks; "
+                "check what y is, or use DiffusionMap",
                 ConstantFeatureWarning,
             )
         store = self.store_embedding and not is_dask(X)
         self._fit_size(sample.n_rows, points.shape[1], features.shape[1], store=store).check()
-        fitted = self._rows(points, features, rows, random_state, threads)
-        stopping = self._stopping(held_out=len(fitted.held_out) > 0)
         with progress(self.max_iter, self.verbose) as shown:
+            shown.stage("features")
+            fitted = self._rows(points, features, rows, random_state, threads)
+            stopping = self._stopping(held_out=len(fitted.held_out) > 0)
             iterations, records = self._iterate(fitted, stopping, random_state, threads, shown)
+            shown.stopped(f"{stopping.reason}")
         kept, embedding = iterations[: stopping.kept], records[stopping.kept - 1].embedding
         self._estimate, self._scale_, self._iterations = fitted.estimate, fitted.scale, kept
         self._placing = fitted.placing[fitted.landmarks]
@@ -243,7 +248,7 @@ class IteratedMap(
         self._n_features_out = embedding.shape[1]
         self._regression: Regression | None = None
         if fitted.estimate is None or (store and rows is None):
-            with rows_progress(len(points), self.verbose) as done:
+            with rows_progress(len(points) - len(embedding), self.verbose, "other rows") as done:
                 embedding = _all_coordinates(fitted, embedding, kept, threads, done)
         if fitted.estimate is None:
             known = np.setdiff1d(np.arange(len(points)), fitted.outlying, assume_unique=True)
@@ -347,6 +352,14 @@ class IteratedMap(
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_iter_")
+
+    def __dir__(self) -> list[str]:
+        """Without what is computed when it is read, until it was: notebooks read every name that is listed here.
+
+        Not that of scikit-learn, which reads them, too.
+        """
+        waiting = {"feature_map_", "feature_map_residual_"} if getattr(self, "_feature_map", None) is None else set()
+        return [name for name in object.__dir__(self) if name not in waiting]
 
     def transform(self, X: ArrayLike, out: Any = None) -> Any:
         """The coordinates (rows, M') of new points, through all iterations; those of a training row are its own.
@@ -504,7 +517,8 @@ class IteratedMap(
         diffusion_time = _auto_or_real(self.diffusion_time, "diffusion_time", None, low=0)
         if diffusion_time == 0 and self.rescaling != "isometric":
             raise ValueError(
-                f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; use 'isometric'"
+                f"diffusion_time=0 makes all coordinates 0 with rescaling={self.rescaling!r}; raise it, or use "
+                "'isometric'"
             )
         automatic = min(_MOST_NEIGHBORS, max(_LEAST_NEIGHBORS, round(_NEIGHBORS_SHARE * n_landmarks)))
         n_neighbors = min(n_landmarks, _auto_or_count(self.n_neighbors, "n_neighbors", automatic))
@@ -595,7 +609,6 @@ def _all_coordinates(
     """The coordinates (S, M') of all rows, given those of the landmarks."""
     result = np.empty((len(rows.points), embedding.shape[1]))
     result[rows.landmarks] = embedding
-    done(len(embedding))
     others = np.setdiff1d(np.arange(len(result)), rows.landmarks, assume_unique=True)
     for part in batches(len(others)):
         some = others[part]

@@ -72,8 +72,8 @@ def global_bandwidth(
         far = np.flatnonzero(squares > 100 * typical)
         advice.warn(
             OutlierWarning,
-            f"epsilon = {epsilon:.3g} comes from {len(far)} points far from all others (the first: row "
-            f"{advice.row(far[0])}); half of the points would have {typical:.3g} or less",
+            f"the bandwidth epsilon = {epsilon:.3g} comes from {len(far)} of {len(squares)} points, far from all "
+            f"others (the first: row {advice.row(far[0])}); half of the points would have {typical:.3g} or less",
         )
     return float(as_bandwidths(epsilon, "the mean of squared distances", n_rows=1)[0])
 
@@ -97,8 +97,9 @@ def warn_if_cut(distances: _Array, epsilon: float, advice: Advice) -> None:
     if own_share > _MOST_OWN_SHARE and has_gaps and k < n:
         advice.warn(
             NarrowKernelWarning,
-            f"the kernel is narrow: at epsilon = {epsilon:.3g} half of the points make up {own_share:.0%} or more of "
-            "their own kernel sums; beyond 10 %, eigenvalues of random points are a fifth too small or worse",
+            f"the kernel is narrow: at the bandwidth epsilon = {epsilon:.3g} it reaches so few others that half of the "
+            f"points make up {own_share:.0%} or more of their own sum of weights; beyond 10 %, eigenvalues of random "
+            "points are a fifth too small or worse",
         )
 
 

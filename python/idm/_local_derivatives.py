@@ -105,6 +105,7 @@ def _warn_far(nearest: NDArray[np.float64], eps: NDArray[np.float64]) -> None:
     if far.any():
         warn(
             f"{np.count_nonzero(far)} of {len(far)} queries (the first: row {far.argmax()}) are farther from all rows "
-            "of X than the local bandwidth reaches; derivatives there say little and may be 0",
+            "of X than the local bandwidth reaches; derivatives there say little and may be 0: leave these "
+            "queries out, or raise n_neighbors",
             ExtrapolationWarning,
         )

@@ -18,6 +18,7 @@ from idm._linear_map import linear_map
 from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import Flow
 from idm._neighbors import NeighborIndex
+from idm._notebook import ShownInNotebooks
 from idm._progress import Progress
 from idm._threads import n_threads, one_blas_thread
 from idm._validation import all_or_nothing, as_choice, as_integer, as_real, estimator_data, estimator_queries, is_auto
@@ -46,7 +47,7 @@ _REMEDIES = {
 }
 
 
-class LocalKernelMap(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class LocalKernelMap(ShownInNotebooks, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Represent a smooth, invertible map y = H(x) by a linear map between eigenfunctions.
 
     The kernel exp(-|DH dx|^2 / (2 eps)) on X sees the geometry of Y (Theorem 2.1), so that its eigenvalues are those

@@ -32,7 +32,7 @@ def estimate_memory(n_samples: int, n_features: int, n_targets: int = 1, *, esti
     """
     estimator = IteratedDiffusionMap() if estimator is None else estimator
     if not hasattr(estimator, "_fit_size"):
-        raise TypeError(f"estimator must be one of this package, got {estimator!r}")
+        raise TypeError(f"estimator must be one of this package, such as idm.DiffusionMap(), got {estimator!r}")
     sizes = {"n_samples": n_samples, "n_features": n_features, "n_targets": n_targets}
     size: FitSize = estimator._fit_size(*(as_integer(value, name, low=1) for name, value in sizes.items()))
     return size.bytes()

@@ -133,7 +133,9 @@ def as_neighbors(value: Any, name: str, n_rows: int) -> Neighbors:
     try:
         indices, distances = (np.asarray(array) for array in value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a pair of indices and distances, as nearest_neighbors returns") from None
+        raise TypeError(
+            f"{name} must be a pair of indices and distances, as nearest_neighbors returns, got {type(value).__name__}"
+        ) from None
     if indices.dtype.kind not in "iu" or distances.dtype.kind != "f":
         raise TypeError(
             f"{name} must be integer indices and float distances, got {indices.dtype} and {distances.dtype}"
@@ -144,16 +146,28 @@ def as_neighbors(value: Any, name: str, n_rows: int) -> Neighbors:
             f"{name} must be indices and distances of shape ({n_rows}, k) with k >= 2, got shapes "
             f"{shape} and {distances.shape}"
         )
-    if (indices[:, 0] != np.arange(n_rows)).any() or distances[:, 0].any():
-        raise ValueError(f"{name} must be those of the rows of X, each point itself first at distance 0")
-    if not (np.diff(distances, axis=1) >= 0).all():
-        raise ValueError(f"{name} must have distances that are sorted along each row, without NaN")
+    others_first = (indices[:, 0] != np.arange(n_rows)) | (distances[:, 0] != 0)
+    if others_first.any():
+        row = int(others_first.argmax())
+        raise ValueError(
+            f"{name} must have each point itself first, at distance 0; row {row} starts with point {indices[row, 0]} "
+            f"at distance {distances[row, 0]:.3g}. Search all rows of X among all rows of X, in their order"
+        )
+    unsorted = ~(np.diff(distances, axis=1) >= 0).all(axis=1)
+    if unsorted.any():
+        raise ValueError(
+            f"{name} must have distances that are sorted along each row, without NaN; those of row "
+            f"{unsorted.argmax()} are not. Sort indices and distances together"
+        )
     if indices.min() < 0 or indices.max() >= n_rows:
         raise ValueError(
             f"{name}: indices from {indices.min()} to {indices.max()} must be rows of the points, which are {n_rows}"
         )
-    if (np.diff(np.sort(indices, axis=1), axis=1) == 0).any():
-        raise ValueError(f"{name} has rows in which a point occurs twice")
+    twice = (np.diff(np.sort(indices, axis=1), axis=1) == 0).any(axis=1)
+    if twice.any():
+        raise ValueError(
+            f"{name} must have each point once in a row; in row {twice.argmax()} one occurs twice. Remove it"
+        )
     return Neighbors(np.ascontiguousarray(indices, dtype=np.intp), np.ascontiguousarray(distances, dtype=np.float64))
 
 
@@ -182,7 +196,7 @@ def _from_graph(graph: Any, name: str) -> Neighbors:
     if counts.min() != counts.max():
         raise ValueError(
             f"{name} must have the same number of neighbours in every row, got from {counts.min()} to {counts.max()} "
-            "besides the point itself"
+            "besides the point itself; search for a number of neighbours, not within a radius"
         )
     order = np.lexsort((column, distance, row))
     shape = (graph.shape[0], counts[0])

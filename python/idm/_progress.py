@@ -3,10 +3,12 @@
 import contextlib
 import logging
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 _logger = logging.getLogger("idm")
+_FORMAT = "{desc} {n_fmt}/{total_fmt} |{bar}| {elapsed}{postfix}"
 _SECONDS = 10.0  # between lines of the log that count rows
 
 
@@ -19,8 +21,8 @@ class Progress:
     def done(self, record: Any) -> None:
         """What an iteration came to."""
 
-    def after(self, name: str) -> None:
-        """What is done after the iterations."""
+    def stopped(self, reason: str) -> None:
+        """Why there are no more iterations, when all is done."""
 
 
 class _Log(Progress):
@@ -34,8 +36,8 @@ class _Log(Progress):
         _logger.info("iteration %d: %s", record.iteration, summary(record))
         self._iteration = record.iteration + 1
 
-    def after(self, name: str) -> None:
-        _logger.info(name)
+    def stopped(self, reason: str) -> None:
+        _logger.info("stopped: %s", reason)
 
 
 class _Bar(Progress):
@@ -47,12 +49,21 @@ class _Bar(Progress):
         self._bar.set_postfix_str(f"{self._last}now {name}")
 
     def done(self, record: Any) -> None:
-        self._last = f"{summary(record)}; "
-        self._bar.set_postfix_str(summary(record), refresh=False)
+        self._last = f"{_figures(record)}; "
+        self._bar.set_postfix_str(_figures(record), refresh=False)
         self._bar.update()
 
-    def after(self, name: str) -> None:
-        self.stage(name)
+    def stopped(self, reason: str) -> None:
+        bar, n = self._bar, self._bar.n
+        if bar.disable:  # by TQDM_DISABLE
+            return
+        bar.set_postfix_str(f"{self._last}{reason}", refresh=False)
+        bar.total = n  # else it would end as one that failed, in red in a notebook
+        if bar.gui:  # a widget has its own total, which only this changes
+            start = bar.start_t
+            bar.reset(total=n)
+            bar.start_t = start
+            bar.update(n)
 
 
 @contextlib.contextmanager
@@ -61,28 +72,39 @@ def progress(n_iterations: int, verbose: int) -> Iterator[Progress]:
     if not verbose:
         yield Progress()
         return
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
+    tqdm = _tqdm()
+    if tqdm is None:
         yield _Log()
         return
-    with tqdm(total=n_iterations, desc="IteratedDiffusionMap", unit="iteration") as bar:
+    # No time that is left: most fits converge before the last iteration.
+    with tqdm(total=n_iterations, desc="iteration", bar_format=_FORMAT) as bar:
         yield _Bar(bar)
 
 
 @contextlib.contextmanager
-def rows_progress(n_rows: int, verbose: int) -> Iterator[Callable[[int], object]]:
+def rows_progress(n_rows: int, verbose: int, name: str = "rows") -> Iterator[Callable[[int], object]]:
     """What to call with the number of rows that are done: shows how many there are a second, and the time left."""
-    if not verbose:
+    if not verbose or n_rows == 0:
         yield lambda n_more: None
         return
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
+    tqdm = _tqdm()
+    if tqdm is None:
+        _logger.info(name)
         yield _RowsLog(n_rows).update
         return
-    with tqdm(total=n_rows, desc="rows", unit="row", unit_scale=True) as bar:
+    with tqdm(total=n_rows, desc=name, unit=" rows", unit_scale=True) as bar:
         yield bar.update
+
+
+def _tqdm() -> Any:
+    """The bar of tqdm, if it is installed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # in a notebook without ipywidgets, where the bar is text
+            from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm
 
 
 class _RowsLog:
@@ -107,3 +129,9 @@ def summary(record: Any) -> str:
     return (
         f"epsilon {record.epsilon:.3g}, {record.n_coordinates} coordinates, change {record.distance_change:.3f}{score}"
     )
+
+
+def _figures(record: Any) -> str:
+    """What decides when to stop, short enough for a bar in 80 columns."""
+    change, score = record.distance_change, record.validation_score
+    return f"{record.n_coordinates} coordinates, " + (f"change {change:.3f}" if score is None else f"score {score:.4f}")

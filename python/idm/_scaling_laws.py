@@ -71,7 +71,10 @@ def scaling_laws(X: ArrayLike, point: ArrayLike, bandwidths: ArrayLike, *, n_job
         )
     eligible &= np.isfinite(disagreement)
     if not eligible.any():
-        raise ValueError(f"the points around {point!r} have no dimension at these bandwidths: they coincide with it")
+        raise ValueError(
+            f"the points around {point!r} have no dimension at these bandwidths: they coincide with it; choose another "
+            "point, or remove copies from X"
+        )
     best = float(eps[np.argmin(np.where(eligible, disagreement, np.inf))])
     return ScalingLaws(
         singular_values=singular_values,
@@ -94,7 +97,7 @@ def base_point(points: NDArray[np.float64], point: ArrayLike) -> NDArray[np.floa
         if row is None or isinstance(point, bool):
             raise TypeError(f"point must be a row of X or an array of coordinates, got {point!r}")
         if not -len(points) <= row < len(points):
-            raise ValueError(f"point={row} is not a row of X, which has {len(points)}")
+            raise ValueError(f"point must be a row of X, from 0 to {len(points) - 1}, or its coordinates, got {row}")
         return np.ascontiguousarray(points[row].reshape(1, -1))
     array = as_float(point, "point")
     if array.ndim != 1:

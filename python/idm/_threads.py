@@ -44,7 +44,7 @@ def _warn_forked(_pid: int) -> None:
     warn(
         "idm runs on one thread here: this process was forked from one that had loaded idm, and OpenMP's "
         "threads do not survive a fork. Use the 'spawn' or 'forkserver' start method, or joblib's 'loky', "
-        "to use more.",
+        "to use more",
         ForkedProcessWarning,
     )
 

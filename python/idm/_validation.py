@@ -40,7 +40,9 @@ def as_points(value: ArrayLike, name: str, *, n_columns: int | None = None) -> N
     if array.size == 0:
         raise ValueError(f"{name} must have at least one row and one column, got shape {array.shape}")
     if n_columns is not None and array.shape[1] != n_columns:
-        raise ValueError(f"{name} must have {n_columns} columns like the points it goes with, got shape {array.shape}")
+        raise ValueError(
+            f"{name} must have {n_columns} columns, as X has, got shape {array.shape}; pass the same columns"
+        )
     _check_range(array, name)
     return array
 
@@ -127,7 +129,7 @@ def estimator_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tupl
     _check_kind(X, "X")
     _check_dense(y, "y")
     if _check_kind(y, "y").ndim == 0 and y is not None:
-        raise ValueError(f"y must have shape (rows,) or (rows, features), got {y!r}")
+        raise ValueError(f"y must have shape (rows,) or (rows, features), got {y!r}; pass a value for each row of X")
     points, features = validate_data(
         estimator, X, y, multi_output=True, y_numeric=True, dtype=np.float64, order="C", ensure_min_samples=2
     )
@@ -245,7 +247,9 @@ def as_float(value: ArrayLike, name: str) -> NDArray[np.float64]:
         with np.errstate(over="ignore"):  # a longdouble may become inf, which _check_range reports
             return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
     except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(f"{name} has dtype {array.dtype} and is not numeric: {error}") from error
+        raise TypeError(
+            f"{name} has dtype {array.dtype} and is not numeric: {error}; leave out what is not a number, or encode it"
+        ) from error
 
 
 def _check_dense(value: ArrayLike, name: str) -> None:
@@ -259,7 +263,7 @@ def _check_kind(value: ArrayLike, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise ValueError(f"{name} is not a rectangular array: {error}") from error
+        raise ValueError(f"{name} is not a rectangular array: {error}; give all rows the same length") from error
     if array.dtype.kind not in "biufcO":
         raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}; convert it with astype(float)")
     return array

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 _NOT_THE_USER = ("idm", "sklearn", "joblib")
+# A path of the repository, until the documentation has an address; each class has a heading there.
+PAGE = "docs/warnings.md"
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the first frame outside this package and scikit-learn, whatever the depth."""
+    """Warn at the first frame outside this package and scikit-learn, whatever the depth, with where to read more."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_USER:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(f"{message}; see {PAGE}#{category.__name__.lower()}", category, stacklevel=level)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -176,7 +176,7 @@ def make_sphere(
     dimension = as_integer(n_dimensions, "n_dimensions", low=1)
     chosen = as_choice(feature, "feature", ("x", "twist"))
     if chosen == "twist" and dimension != 2:
-        raise ValueError(f"feature='twist' is defined for n_dimensions=2, got {dimension}")
+        raise ValueError(f"feature='twist' is defined for n_dimensions=2, got {dimension}; use feature='x' there")
     X = rng.normal(size=(n, dimension + 1))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     y = X[:, 0] if chosen == "x" else np.sin(np.pi * X[:, 2] / 2 + np.arctan2(X[:, 1], X[:, 0]))
