@@ -129,9 +129,9 @@ class Iteration:
         unscaled = phi * heat
         first = slice(0, k // 4)
         mapped = np.linalg.norm(unscaled[near[:, first]] - unscaled[:, None], axis=2)
-        apart = (d[:, first] > 1e-6 * np.quantile(d[:, first][:, -1], 0.99)) & (mapped > 1e-9 * np.abs(unscaled).max())
+        apart = (d[:, first] > 1e-6 * np.quantile(d[:, first], 0.99)) & (mapped > 1e-9 * np.abs(unscaled).max())
         ratios = mapped[apart] / d[:, first][apart]
-        scale = 1 / np.median(ratios[ratios > 1e-3 * np.quantile(ratios[:: len(ratios) // 2000], 0.99)])
+        scale = 1 / np.median(ratios[ratios > 1e-3 * np.quantile(ratios, 0.99)])
         self.embedding, self.averaged, self.weights = scale * unscaled, scale * phi * heat / xi, 1 / D
 
     def extend(self, queries, features):

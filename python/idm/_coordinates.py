@@ -164,10 +164,9 @@ def _isometric_scale(embedding: _Array, near: Neighbors, threads: int) -> float:
     nothing; if all are such, the coordinates keep the scale that the eigenfunctions have.
     """
     mapped = _core.pair_distances(embedding, near.indices, threads)
-    apart = near.distances > 1e-6 * np.quantile(near.distances[:, -1], 0.99)  # others are copies, but for rounding
+    apart = near.distances > 1e-6 * np.quantile(near.distances, 0.99)  # others are copies, but for rounding
     told_apart = apart & (mapped > 1e-9 * np.abs(embedding).max())
     if not told_apart.any():
         return 1.0
     ratios = mapped[told_apart] / near.distances[told_apart]
-    some = ratios[:: max(1, len(ratios) // 2000)]  # tell what is small, to an order of magnitude
-    return 1 / float(np.median(ratios[ratios > 1e-3 * np.quantile(some, 0.99)]))
+    return 1 / float(np.median(ratios[ratios > 1e-3 * np.quantile(ratios, 0.99)]))

@@ -81,7 +81,9 @@ def fit_estimate(
     return estimate, estimate.left_out if of_rows is None else estimate.left_out[of_rows]
 
 
-def outlying_rows(points: _Array, values: _Array, numbers: NDArray[np.intp] | None, threads: int) -> NDArray[np.intp]:
+def outlying_rows(
+    points: _Array, values: _Array, threads: int, numbers: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
     """The rows whose features are out of all proportion, which a `FeatureOutlierWarning` names by their numbers.
 
     In each column, a = |y - median|, sorted: those beyond a gap, a' / a >= 10, that is wider than the whole upper half

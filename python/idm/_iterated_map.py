@@ -285,7 +285,7 @@ class IteratedMap(
         threads: int,
     ) -> _FitRows:
         """Which rows carry the geometry, and the feature that places each: an estimate that did not see its y."""
-        outlying = outlying_rows(points, features, rows, threads)
+        outlying = outlying_rows(points, features, threads, rows)
         train, held_out = (
             np.setdiff1d(part, outlying, assume_unique=True) for part in self._split(len(points), random_state)
         )

@@ -31,7 +31,7 @@ def sampled(
     most = None if subsample is None else as_integer(subsample, "subsample", low=2)
     if is_dask(X):
         return Sample(**dask_sample(X, y, lambda n: _chosen(n, most, random_state)))
-    n = int(X.shape[0]) if is_on_disk(X) else len(X) if hasattr(X, "__len__") else 0
+    n = int((getattr(X, "shape", ()) or (len(X) if hasattr(X, "__len__") else 0,))[0])
     rows = _chosen(n, most, random_state)
     if len(rows) == n and not is_on_disk(X):
         return Sample(X=X, y=y, n_rows=n, rows=None)
