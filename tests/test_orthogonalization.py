@@ -13,8 +13,7 @@ def test_nothing_of_the_basis_is_left(rng, n, d, b):
     basis, _ = np.linalg.qr(rng.normal(size=(n, min(n, d + 2))))
     basis, block = np.ascontiguousarray(basis), rng.normal(size=(n, b))
     expected = block - basis[:, :d] @ (basis[:, :d].T @ block)
-    products = basis[:, :d].T @ block
-    np.testing.assert_allclose(_core.project_out(basis, d, block, 2), products, rtol=0, atol=1e-12)
+    _core.project_out(basis, d, block, 2)
     np.testing.assert_allclose(block, expected, rtol=0, atol=1e-14)
 
 

@@ -5,15 +5,13 @@
 namespace idm::bindings {
 namespace {
 
-// In place; returns the products that were subtracted.
-Array project_out(const Array& basis, Index n_columns, Array& block, int n_threads) {
+// In place.
+void project_out(const Array& basis, Index n_columns, Array& block, int n_threads) {
     const ConstMatrixView v = matrix(basis, "basis", at_least_one, any);
     matrix(block, "block", v.rows());
     check_between(n_columns, "n_columns", 0, v.cols());
-    Array products({n_columns, block.shape(1)});
-    const MatrixView b = output(block), p = output(products);
-    run(n_threads, [&](const Execution& execution) { idm::project_out(v, b, p, execution); });
-    return products;
+    const MatrixView b = output(block);
+    run(n_threads, [&](const Execution& execution) { idm::project_out(v, n_columns, b, execution); });
 }
 
 }  // namespace

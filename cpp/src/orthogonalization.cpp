@@ -61,9 +61,9 @@ struct Columns {
 
 }  // namespace
 
-void project_out(ConstMatrixView basis, MatrixView block, MatrixView products, const Execution& execution) {
+void project_out(ConstMatrixView basis, Index d, MatrixView block, const Execution& execution) {
     constexpr Index most_parts = 64;
-    const Index n = basis.rows(), d = products.rows(), part = std::max<Index>(128, (n + most_parts - 1) / most_parts);
+    const Index n = basis.rows(), part = std::max<Index>(128, (n + most_parts - 1) / most_parts);
     std::vector<Matrix> sums((n + part - 1) / part);  // V^T block, a part of the rows each
     const auto for_parts = [&](auto&& work) {
         parallel_for(
@@ -79,7 +79,6 @@ void project_out(ConstMatrixView basis, MatrixView block, MatrixView products, c
         });
         Matrix sum = sums[0];
         for (std::size_t p = 1; p < sums.size(); ++p) sum += sums[p];
-        products.middleCols(first_column, width) = sum;
         for_parts([&](Index, Index first, Index count) {
             C::outer(basis.row(first).data(), basis.cols(), d, sum.data(), block.row(first).data() + first_column,
                      block.cols(), count);

@@ -72,7 +72,7 @@ void local_steps(const Matrix& points, const Neighbors& of_points) {
 }
 
 void global_steps(const Matrix& points, const Matrix& queries, const Neighbors& of_points) {
-    Matrix dimensions(n, 1), sums(n, 2), product(n, 8), products(8, 8);
+    Matrix dimensions(n, 1), sums(n, 2), product(n, 8);
     const Matrix values = gaussian(n, 8), weights = Matrix::Ones(n, 1);
     kernel_dimensions(of_points.distances(), 0.1, view(dimensions), four);
     SparseMatrix kernel = symmetric_kernel(of_points.indices(), of_points.distances(), 0.1, four);
@@ -81,7 +81,7 @@ void global_steps(const Matrix& points, const Matrix& queries, const Neighbors& 
     multiply(kernel.view(), view(values), view(product), four);
     const IndexMatrix backwards = IndexMatrix::NullaryExpr(n / 2, 1, [](Index i, Index) { return n - 1 - i; });
     kernel = submatrix(kernel.view(), view(backwards), four);
-    project_out(view(values), view(product), view(products), four);
+    project_out(view(values), 8, view(product), four);
     IndexMatrix indices(n, k / 2), nearest(n, 1), chosen(50, 1);
     Matrix lengths(n, k / 2), distances(n, 1);
     const Flow flow{0.5, Mixing::lengths, Change::difference};

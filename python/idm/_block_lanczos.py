@@ -96,7 +96,8 @@ class BlockLanczos:
         self._V[:, :c] = outside
         self._T = np.zeros((most, most))
         self.dimension = self.n_products = self.n_restarts = 0
-        _, self._Q, self._R = self._orthonormal(random_block(n, BLOCK, seed))
+        self._previous: _Array | None = None  # the block before Q, if Q R came from a product with it
+        self._Q, self._R = self._orthonormal(random_block(n, BLOCK, seed))
 
     @property
     def full(self) -> bool:
@@ -109,10 +110,16 @@ class BlockLanczos:
         self._V[:, self._c + d : self._c + d + BLOCK] = Q
         W = self._product(Q) if self._filter is None else self._filter.apply(self._product, Q)
         self.n_products += BLOCK * (1 if self._filter is None else self._filter.degree)
+        if self._previous is not None:
+            self._T[d : d + BLOCK, d - BLOCK : d] = self._R
+            self._T[d - BLOCK : d, d : d + BLOCK] = self._R.T
+            W -= self._previous @ self._R.T
+        diagonal = Q.T @ W
+        self._T[d : d + BLOCK, d : d + BLOCK] = (diagonal + diagonal.T) / 2
+        W -= Q @ diagonal
         self.dimension += BLOCK
-        products, self._Q, self._R = self._orthonormal(W)
-        self._T[: d + BLOCK, d : d + BLOCK] = products
-        self._T[d : d + BLOCK, : d + BLOCK] = products.T
+        self._previous = Q
+        self._Q, self._R = self._orthonormal(W)
 
     def largest(self) -> tuple[float, float]:
         """The largest Ritz value, and its residual."""
@@ -175,13 +182,15 @@ class BlockLanczos:
         self._V[:, c : c + keep] = self._V[:, c : c + d] @ Y
         self._T[:] = 0
         self._T[np.arange(keep), np.arange(keep)] = values
-        self.dimension = keep
+        self._T[keep : keep + BLOCK, :keep] = self._R @ Y[d - BLOCK :]
+        self._T[:keep, keep : keep + BLOCK] = self._T[keep : keep + BLOCK, :keep].T
+        self.dimension, self._previous = keep, None
         self.n_restarts += 1
 
-    def _orthonormal(self, W: _Array) -> tuple[_Array, _Array, _Array]:
-        """P, Q, R: the products P of W with [kept, blocks], and W without the basis as Q R with Q orthonormal."""
+    def _orthonormal(self, W: _Array) -> tuple[_Array, _Array]:
+        """Q R = W after W is made orthogonal to the basis, with Q orthonormal and orthogonal to it too."""
         n_columns = self._c + self.dimension
-        products = _core.project_out(self._V, n_columns, W, self._threads)
+        _core.project_out(self._V, n_columns, W, self._threads)
         Q, R = scipy.linalg.qr(W, mode="economic", check_finite=False)
         Q = np.ascontiguousarray(Q)
         lost = np.abs(np.diag(R)) < 1e-10
@@ -195,7 +204,7 @@ class BlockLanczos:
             Q, R = np.ascontiguousarray(Q), again @ R
             if np.abs(np.diag(again)).min() > 0.5:
                 break
-        return products[self._c :], Q, R
+        return Q, R
 
 
 def random_block(n: int, width: int, seed: int) -> _Array:

@@ -6,8 +6,8 @@
 
 namespace idm {
 
-// block -= V V^T block, for V the first d columns of `basis` (N x D) and a block of N x b; `products` (d x b) receives
-// V^T block, as it was. Sums go over parts of the rows that depend on N alone.
-void project_out(ConstMatrixView basis, MatrixView block, MatrixView products, const Execution& execution);
+// block -= V V^T block, for V the first d columns of `basis` (N x D) and a block of N x b. Sums go over parts of the
+// rows that depend on N alone.
+void project_out(ConstMatrixView basis, Index d, MatrixView block, const Execution& execution);
 
 }  // namespace idm
