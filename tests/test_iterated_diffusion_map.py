@@ -282,6 +282,7 @@ def test_unrelated_features_are_not_found(rng):
     assert max(record.validation_score for record in model.iterations_) < 0.02
     with pytest.warns(UnpredictableFeatureWarning, match=r"no better than the mean \(R\^2 -"):
         model = IteratedDiffusionMap(random_state=0).fit(X, y)
+    assert {record.solver.solver for record in model.iterations_} == {"block"}  # which stays orthogonal, so near 1
     assert model.score(X, y) <= 0
     assert KNeighborsRegressor(20).fit(model.embedding_[::2], y[::2]).score(model.embedding_[1::2], y[1::2]) < 0.02
 
