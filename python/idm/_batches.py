@@ -10,12 +10,12 @@ from idm._on_disk import OnDisk
 
 Rows: TypeAlias = NDArray[np.floating[Any]] | OnDisk
 
-_MOST_ROWS = 4096
-_MOST_NUMBERS = 2_000_000
+_MOST_ROWS = 8192
+_MOST_NUMBERS = 20_000_000
 
 
 def batches(n_rows: int, numbers_per_row: int = 1) -> Iterator[slice]:
-    """Slices of all rows, of so many that a part has at most two million numbers (or eight rows)."""
+    """Slices of all rows, of so many that a part has at most 20 million numbers (or eight rows)."""
     size = max(8, min(_MOST_ROWS, _MOST_NUMBERS // numbers_per_row))
     for start in range(0, n_rows, size):
         yield slice(start, min(n_rows, start + size))
