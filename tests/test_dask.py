@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 import idm
@@ -181,9 +182,61 @@ def test_grid_search_on_the_cluster(client):
 
 def test_without_dask_a_collection_says_what_to_install(monkeypatch):
     class Collection:
+        __module__ = "dask.array"
+
         def __dask_graph__(self):
             raise AssertionError
 
     monkeypatch.setitem(sys.modules, "dask", None)
     with pytest.raises(ImportError, match=r"pip install 'iterated-diffusion-map\[dask\]'"):
         model().fit(Collection(), y)
+
+
+def test_masks_are_not_lost():
+    masked = da.ma.masked_greater(da.from_array(X, chunks=(500, 2)), 1.5)
+    with pytest.raises(ValueError, match="X has masked values"):
+        model().fit(masked, y)
+    points = da.from_array(X, chunks=(500, 2))
+    for values in (np.ma.masked_greater(y, 1.5), da.ma.masked_greater(da.from_array(y, chunks=500), 1.5)):
+        with pytest.raises(ValueError, match="y has masked values"):
+            model().fit(points, values)
+
+
+def test_features_in_chunks_beside_points_in_memory(in_memory):
+    np.testing.assert_array_equal(model().fit(X, da.from_array(y, chunks=400)).embedding_, in_memory.embedding_)
+
+
+def test_other_estimators_compute_what_they_get():
+    points = da.from_array(X[:300], chunks=(100, 2))
+    plain = idm.DiffusionMap(5, n_neighbors=100).fit(X[:300])
+    np.testing.assert_array_equal(plain.transform(points), plain.transform(X[:300]))
+
+
+def test_collections_of_another_kind_and_frames_as_results_are_refused(in_memory):
+    with pytest.raises(TypeError, match="X must be a Dask array or data frame, got Delayed"):
+        model().fit(dask.delayed(X), y)
+    points = da.from_array(X, chunks=(500, 2))
+    with pytest.raises(TypeError, match="y must be a Dask array or data frame, got Delayed"):
+        model().fit(points, dask.delayed(y))
+    with pytest.raises(ValueError, match="y must be given"):
+        model().fit(points, None)
+    with pytest.raises(NotFittedError):
+        model().predict(points)
+    framed = model().fit(X, y).set_output(transform="pandas")
+    with pytest.raises(ValueError, match=r"a Dask X does not go with; call set_output\(transform='default'\)"):
+        framed.transform(points)
+
+
+def test_each_chunk_is_read_once():
+    read = []
+
+    def counted(block, block_info=None):
+        read.append(block_info[0]["chunk-location"][0])
+        return block
+
+    data = da.from_array(np.column_stack([X, y]), chunks=(500, 3)).map_blocks(
+        counted, dtype=float, meta=np.empty((0, 0))
+    )
+    with dask.config.set(scheduler="synchronous"):
+        model().fit(data[:, :2], data[:, 2])
+    assert sorted(read) == [0, 1, 2]

@@ -145,3 +145,29 @@ def test_what_is_in_memory_is_not_taken_for_a_file():
     for value in (np.eye(3), np.ma.array(np.eye(3)), [[1.0]], frame, frame[0], np.float64(1),
                   scipy_sparse.csr_array(np.eye(3)), None, "text"):  # fmt: skip
         assert not is_on_disk(value)
+
+
+def test_dates_are_refused_as_in_memory(data, tmp_path):
+    dates = mapped(tmp_path / "dates", (data[0] * 1e6).astype("m8[s]"))
+    with pytest.raises(TypeError, match=r"X must hold numbers, got dtype timedelta64\[s\]"):
+        model().fit(dates, data[1])
+
+
+def test_an_output_of_too_small_numbers_is_refused(data):
+    X, y = data[0] * 1e42, data[1]
+    found = model().fit(X, y)
+    out = np.empty(found.embedding_.shape, dtype=np.float32)
+    with pytest.raises(ValueError, match=r"out has dtype float32, too small for coordinates of .* float64"):
+        found.transform(X, out=out)
+
+
+def test_an_output_that_cannot_be_written_or_would_be_a_frame_is_refused_before_any_work(in_memory, data):
+    out = np.empty(in_memory.embedding_.shape)
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="out is read-only"):
+        in_memory.transform(data[0], out=out)
+    pytest.importorskip("pandas")
+    framed = model().fit(*data).set_output(transform="pandas")
+    with pytest.raises(ValueError, match=r"transform gives a pandas frame.*set_output\(transform='default'\)"):
+        framed.transform(data[0], out=np.empty_like(out))
+    assert framed.transform(data[0]).shape == out.shape

@@ -7,7 +7,7 @@ import pytest
 
 import idm
 from idm._sample import sampled
-from idm.exceptions import FeatureOutlierWarning
+from idm.exceptions import ExtrapolationWarning, FeatureOutlierWarning
 
 X, _, y = idm.datasets.make_annulus(3000, feature="radius", random_state=0)
 XNEW, _, YNEW = idm.datasets.make_annulus(500, feature="radius", random_state=1)
@@ -101,3 +101,53 @@ def test_progress_tells_rows_a_second_and_the_time_left(capsys, caplog, monkeypa
         found.transform(XNEW)
     assert "500 of 500 rows" in caplog.text
     assert "a second, 0 s left" in caplog.text
+
+
+@pytest.fixture
+def outside():
+    """A row that is not fitted."""
+    rows = sampled(model(), X, y, 1000, np.random.RandomState(0)).rows
+    return int(np.setdiff1d(np.arange(len(X)), rows)[7])
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, np.inf])
+def test_missing_values_of_rows_that_are_not_fitted_are_found(outside, missing):
+    wrong = y.astype(object)
+    wrong[outside] = missing
+    with pytest.raises(ValueError, match=rf"y must be finite, got 1 NaN or infinite .* row {outside}, column 0"):
+        model(subsample=1000).fit(X, wrong)
+    masked = np.ma.masked_array(y, np.arange(len(y)) == outside)
+    with pytest.raises(ValueError, match="y has masked values"):
+        model(subsample=1000).fit(X, masked)
+    labels = np.where(y > 1, "a", "b").astype(object)
+    labels[outside] = None
+    with pytest.raises(ValueError, match=rf"y has no label in row {outside}"):
+        idm.IteratedDiffusionMapClassifier(subsample=1000).fit(X, labels)
+
+
+def test_rows_that_are_not_fitted_and_far_from_all_others_are_told(outside):
+    far = X.copy()
+    far[outside] += 1000
+    with pytest.warns(ExtrapolationWarning, match="1 of 3000 rows"):
+        model(subsample=1000).fit(far, y)
+
+
+@pytest.mark.parametrize(("wrong", "words"), [(None, "requires y to be passed"), (5.0, r"y must have shape \(rows,\)")])
+def test_what_is_no_feature_is_refused_in_the_same_words(wrong, words):
+    for subsample in (1000, None):
+        with pytest.raises(ValueError, match=words):
+            model(subsample=subsample).fit(X, wrong)
+
+
+def test_parameters_are_checked_before_rows_are_read():
+    class Unread:
+        shape, dtype = (3000, 2), np.dtype(float)
+
+        def __getitem__(self, rows):
+            raise AssertionError
+
+    for changes in ({"tau": 5}, {"max_iter": 0}, {"n_components": "x"}, {"n_landmarks": 1}, {"n_jobs": "a"}):
+        with pytest.raises((TypeError, ValueError), match=next(iter(changes))):
+            idm.IteratedDiffusionMap(**changes).fit(Unread(), y)
+    with pytest.raises(TypeError, match="subsample must be an integer"):
+        idm.estimate_memory(1000, 3, estimator=model(subsample="a"))

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from idm._on_disk import is_dask
+from idm._validation import check_block, check_dense, check_masks
+
 _ChooseRows = Callable[[int], NDArray[np.intp]]
-
-
-def is_dask(value: Any) -> bool:
-    """Whether this is a Dask collection."""
-    return hasattr(value, "__dask_graph__")
 
 
 def _dask() -> Any:
@@ -28,15 +26,15 @@ def _dask() -> Any:
     return dask
 
 
-def dask_sample(X: Any, y: Any, choose: _ChooseRows) -> dict[str, Any]:
-    """X and y of the rows that `choose` wants of so many, and their numbers; each chunk looks at its own rows once."""
+def dask_sample(X: Any, y: Any, choose: _ChooseRows, *, labels: bool) -> dict[str, Any]:
+    """X and y of the rows that `choose` wants of so many, and their numbers; each chunk looks at its own rows."""
     dask = _dask()
     if _is_frame(X):
         chunks = X.to_delayed()
         lengths = dask.compute(*map(dask.delayed(len), chunks))
     else:
         X = _by_rows(X)
-        lengths, chunks = X.chunks[0], X.to_delayed()[:, 0]
+        lengths, chunks = X.chunks[0], X.to_delayed(optimize_graph=False)[:, 0]  # one graph with y: one pass
     n = sum(lengths)
     y = _like_rows(dask, y, lengths)
     rows, starts = choose(n), np.cumsum([0, *lengths])
@@ -44,7 +42,7 @@ def dask_sample(X: Any, y: Any, choose: _ChooseRows) -> dict[str, Any]:
     take = dask.delayed(_take)
     taken = dask.compute(
         *(
-            take(points, features, rows[first:last] - start, start)
+            take(points, features, rows[first:last] - start, start, labels)
             for points, features, start, first, last in zip(chunks, y, starts, places, places[1:], strict=False)
         )
     )
@@ -53,11 +51,12 @@ def dask_sample(X: Any, y: Any, choose: _ChooseRows) -> dict[str, Any]:
 
 
 def _is_frame(X: Any) -> bool:
-    return hasattr(X, "map_partitions") and hasattr(X, "to_dask_array")
+    return hasattr(type(X), "map_partitions") and hasattr(type(X), "to_dask_array")
 
 
 def _by_rows(X: Any) -> Any:
     """A Dask array whose chunks have all columns and a known number of rows."""
+    _check_array(X, "X")
     if X.ndim != 2:
         raise ValueError(f"X must have rows and columns, got a Dask array of shape {X.shape}")
     if any(np.isnan(length) for length in X.chunks[0]):
@@ -65,28 +64,38 @@ def _by_rows(X: Any) -> Any:
     return X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
 
 
+def _check_array(value: Any, name: str) -> None:
+    if not hasattr(type(value), "map_blocks"):
+        raise TypeError(f"{name} must be a Dask array or data frame, got {type(value).__name__}")
+    if name == "X" and value.dtype.kind not in "biufO":
+        raise TypeError(f"X must hold numbers, got dtype {value.dtype}; convert it with astype(float)")
+
+
 def _like_rows(dask: Any, y: Any, lengths: Sequence[int]) -> Any:
     """The chunks of y, with as many rows as those of X."""
     if _is_frame(y):
         y = y.to_dask_array(lengths=True)
     elif not is_dask(y):
+        if y is None:
+            raise ValueError("y must be given: the features of the rows of X")
+        check_masks(y, "y")
+        check_dense(y, "y")
         y = dask.array.from_array(np.asarray(y), chunks=-1)
-    elif any(np.isnan(length) for length in y.chunks[0]):
+    else:
+        _check_array(y, "y")
+    if any(np.isnan(length) for length in y.chunks[0]):
         y = y.compute_chunk_sizes()
     if y.ndim not in (1, 2) or len(y) != sum(lengths):
         raise ValueError(f"y must have a row for each of the {sum(lengths)} rows of X, got shape {y.shape}")
     y = y.rechunk((tuple(lengths), *((-1,) * (y.ndim - 1))))
-    return y.to_delayed().ravel()
+    return y.to_delayed(optimize_graph=False).ravel()
 
 
-def _take(points: Any, features: Any, rows: NDArray[np.intp], first_row: int) -> tuple[Any, NDArray[Any]]:
+def _take(points: Any, features: Any, rows: NDArray[np.intp], first_row: int, labels: bool) -> tuple[Any, NDArray[Any]]:
     """In a task: some rows of a chunk, after a check of all."""
-    from idm._validation import check_block
-
-    values = np.asarray(features)
-    check_block(np.asarray(points), "X", int(first_row))
-    check_block(values, "y", int(first_row))
-    return points.iloc[rows] if hasattr(points, "iloc") else np.asarray(points)[rows], values[rows]
+    array = check_block(points, "X", int(first_row))
+    values = check_block(features, "y", int(first_row), labels=labels)
+    return points.iloc[rows] if hasattr(points, "iloc") else array[rows], values[rows]
 
 
 def _joined(points: Sequence[Any]) -> Any:
@@ -112,7 +121,7 @@ def lazily(
     vars(sent).pop("embedding_", None)
     shared = dask.delayed(sent, traverse=False)
     if not _is_frame(X):
-        X = _by_rows(X) if X.ndim == 2 else X
+        X = _by_rows(X)
         empty = np.empty((0,) if names is None else (0, len(names)), dtype=dtype)
         shape = {"drop_axis": 1} if names is None else {"chunks": (X.chunks[0], (len(names),))}
         return X.map_blocks(_of_block, shared, method, empty, dtype=dtype, meta=empty, **shape)

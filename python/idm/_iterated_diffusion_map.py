@@ -5,9 +5,10 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from idm._dask import is_dask
 from idm._iterated_map import REMEDIES, IteratedMap
+from idm._on_disk import is_dask
 from idm._validation import all_or_nothing, as_choice, estimator_data, estimator_labels
 from idm.exceptions import DisconnectedGraphWarning
 
@@ -219,6 +220,7 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
             The features, in the shape of the y of the fit.
 
         """
+        check_is_fitted(self)
         if is_dask(X):
             names = None if self._one_feature else range(self._placing.shape[1])
             return self._lazily("predict", X, names=names)
@@ -306,6 +308,7 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
             Rows of probabilities, in the order of `classes_`.
 
         """
+        check_is_fitted(self)
         if is_dask(X):
             return self._lazily("predict_proba", X, names=self.classes_)
         shares = np.maximum(self._estimated(X), 0)
@@ -326,6 +329,7 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
             The labels.
 
         """
+        check_is_fitted(self)
         if is_dask(X):
             return self._lazily("predict", X, dtype=self.classes_.dtype)
         largest = np.argmax(self._estimated(X), axis=1)

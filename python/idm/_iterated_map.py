@@ -17,11 +17,13 @@ from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from idm._batches import Rows, batches, in_batches
 from idm._coordinates import RESCALINGS, MapOptions, Rescaling
-from idm._dask import is_dask, lazily
+from idm._dask import lazily
 from idm._extension import warn_unsupported
 from idm._feature_estimate import FeatureEstimate, feature_scale, fit_estimate, outlying_rows
 from idm._feature_map import feature_map
@@ -34,6 +36,7 @@ from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import FEATURE_CHANGES, MIXINGS, FeatureChange, Flow, Mixing
 from idm._neighbors import NeighborIndex
 from idm._notebook import ShownInNotebooks
+from idm._on_disk import is_dask
 from idm._progress import Progress, progress, rows_progress
 from idm._sample import Sample, sampled
 from idm._spectrum import SolverInfo
@@ -43,6 +46,7 @@ from idm._validation import (
     as_choice,
     as_integer,
     as_real,
+    check_fits,
     check_output,
     estimator_queries,
     is_auto,
@@ -155,6 +159,7 @@ class IteratedMap(
     """What the estimators share: everything but the kind of y."""
 
     _remedies: ClassVar = REMEDIES
+    __metadata_request__transform: ClassVar = {"out": UNUSED}
     embedding_: _Array  # (N, M'), if it is stored
 
     def __init__(
@@ -213,7 +218,10 @@ class IteratedMap(
         self.verbose = verbose
 
     def _sampled(self, X: Any, y: Any) -> tuple[Sample, np.random.RandomState]:
-        """The rows that are fitted, and the random numbers that go on from there."""
+        """The rows that are fitted, and the random numbers that go on from there; parameters are checked before."""
+        n_threads(self.n_jobs)
+        self._check_parameters()
+        self._settings(n_landmarks_of(self.n_landmarks, _MOST_NEIGHBORS))
         random_state = check_random_state(self.random_state)
         return sampled(self, X, y, self.subsample, random_state), random_state
 
@@ -222,7 +230,6 @@ class IteratedMap(
     ) -> _Self:
         """Fit the map to the points (S, m) and features (S, n) of a sample of X, which may be all of it."""
         threads, rows = n_threads(self.n_jobs), sample.rows
-        self._check_parameters()
         if not np.ptp(features, axis=0).any():
             warn(
                 "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks; "
@@ -256,11 +263,15 @@ class IteratedMap(
         if hasattr(self, "embedding_"):
             del self.embedding_  # of a fit before
         if store:
-            self.embedding_ = embedding if rows is None else self._mapped(estimator_queries(self, X), threads)[0]
+            if rows is not None:
+                embedding, supported = self._mapped(estimator_queries(self, X), threads)
+                warn_unsupported(supported)
+            self.embedding_ = embedding
         return self
 
     def _fit_size(self, n_samples: int, n_features: int, n_targets: int, *, store: bool | None = None) -> FitSize:
-        n_fitted = n_samples if self.subsample is None else min(n_samples, self.subsample)
+        most = None if self.subsample is None else as_integer(self.subsample, "subsample", low=2)
+        n_fitted = n_samples if most is None else min(n_samples, most)
         n_landmarks = n_landmarks_of(self.n_landmarks, n_fitted)
         settings = self._settings(n_landmarks)
         return FitSize(
@@ -381,6 +392,8 @@ class IteratedMap(
             The coordinates.
 
         """
+        if is_dask(X) or out is not None:
+            self._check_container("a Dask X" if is_dask(X) else "out")
         if is_dask(X):
             return self._lazily("transform", X, out=out, names=self.get_feature_names_out())
         queries, threads = self._queries(X)
@@ -391,9 +404,24 @@ class IteratedMap(
         return extended
 
     def _mapped(self, queries: Rows, threads: int, out: Any = None) -> tuple[Any, NDArray[np.bool_]]:
+        def mapped(part: _Array) -> tuple[_Array, NDArray[np.bool_]]:
+            coordinates, near = self._extend(part, threads)
+            if out is not None:
+                check_fits(coordinates, out)
+            return coordinates, near
+
         with rows_progress(len(queries), self.verbose) as done:
-            extended, supported = in_batches(lambda part: self._extend(part, threads), queries, out=out, done=done)
+            extended, supported = in_batches(mapped, queries, out=out, done=done)
         return extended, supported
+
+    def _check_container(self, given: str) -> None:
+        """scikit-learn would put the result into a data frame, in memory."""
+        container = _get_output_config("transform", self)["dense"]
+        if container != "default":
+            raise ValueError(
+                f"transform gives a {container} frame, by set_output or sklearn.set_config, which {given} does not go "
+                "with; call set_output(transform='default')"
+            )
 
     def _lazily(self, method: str, X: Any, **result: Any) -> Any:
         check_is_fitted(self)

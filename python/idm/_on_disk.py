@@ -1,4 +1,4 @@
-"""Arrays that are not in memory, read in blocks: np.memmap, and what else has a shape, a dtype and slices."""
+"""Rows that are not in memory: arrays that are read in blocks (np.memmap, h5py, zarr), and Dask collections."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,17 +10,24 @@ from numpy.typing import NDArray
 _BLOCK_BYTES = 32_000_000
 
 
+def is_dask(value: Any) -> bool:
+    """Whether this is a Dask collection."""
+    cls = type(value)
+    return hasattr(cls, "__dask_graph__") and cls.__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
 def is_on_disk(value: Any) -> bool:
-    """Whether this is such an array (of zarr or h5py, for example), not one of NumPy nor a column of a data frame."""
-    if isinstance(value, np.ndarray):
+    """Whether this has a shape, a dtype of NumPy and slices, but is no array of NumPy nor a column of a data frame."""
+    if isinstance(value, np.ndarray) or is_dask(value):
         return isinstance(value, np.memmap)
-    has_slices = all(hasattr(value, name) for name in ("shape", "__getitem__")) and not hasattr(value, "iloc")
+    has_slices = isinstance(getattr(value, "shape", None), tuple) and hasattr(value, "__getitem__")
+    has_slices = has_slices and not hasattr(value, "iloc")
     is_array = isinstance(getattr(value, "dtype", None), np.dtype) and not isinstance(value, np.generic)
     return has_slices and is_array and not scipy.sparse.issparse(value)
 
 
 class OnDisk:
-    """Such an array, whose blocks are checked as they are read: `check(block, first_row)` returns what to use."""
+    """An array whose blocks are checked as they are read: `check(block, first_row)` returns what to use."""
 
     def __init__(self, array: Any, check: Callable[[NDArray[Any], int], NDArray[Any]]) -> None:
         self._array, self._check = array, check

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.random import sample_without_replacement
 
-from idm._dask import dask_sample, is_dask
-from idm._on_disk import is_on_disk
+from idm._dask import dask_sample
+from idm._on_disk import is_dask, is_on_disk
 from idm._validation import as_integer, check_block, estimator_queries, features_on_disk
 
 
@@ -29,21 +29,30 @@ def sampled(
 ) -> Sample:
     """At most `subsample` rows, after a check of all; the same whether they are in memory, on a disk or in chunks."""
     most = None if subsample is None else as_integer(subsample, "subsample", low=2)
+    labels = is_classifier(estimator)
     if is_dask(X):
-        return Sample(**dask_sample(X, y, lambda n: _chosen(n, most, random_state)))
-    n = int((getattr(X, "shape", ()) or (len(X) if hasattr(X, "__len__") else 0,))[0])
+        return Sample(**dask_sample(X, y, lambda n: _chosen(n, most, random_state), labels=labels))
+    y = y.compute() if is_dask(y) else y
+    n = _n_rows(X)
     rows = _chosen(n, most, random_state)
-    if len(rows) == n and not is_on_disk(X):
-        return Sample(X=X, y=y, n_rows=n, rows=None)
+    if (len(rows) == n and not is_on_disk(X)) or y is None or (not is_on_disk(y) and np.ndim(y) == 0):
+        return Sample(X=X, y=y, n_rows=n, rows=None)  # as they are: who fits them says what is wrong
     check_consistent_length(X, y)
     points = estimator_queries(estimator, X, reset=True)
     if is_on_disk(y):
-        values = features_on_disk(y).take(rows)
+        values = features_on_disk(y, labels=labels).take(rows)
     else:
-        check_block(np.asarray(y), "y", 0)
+        check_block(y, "y", 0, labels=labels)
         values = _safe_indexing(y, rows)
     chosen = _safe_indexing(X, rows) if isinstance(points, np.ndarray) else points.take(rows)
     return Sample(X=chosen, y=values, n_rows=n, rows=None if len(rows) == n else rows)
+
+
+def _n_rows(X: Any) -> int:
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple):
+        return int(shape[0]) if shape else 0
+    return len(X) if hasattr(X, "__len__") else 0
 
 
 def _chosen(n: int, most: int | None, random_state: np.random.RandomState) -> NDArray[np.intp]:

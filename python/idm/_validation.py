@@ -91,7 +91,7 @@ def _points_on_disk(estimator: BaseEstimator, X: Any, *, reset: bool) -> OnDisk:
     if len(X.shape) != 2 or 0 in X.shape:
         raise ValueError(f"X must have rows and columns, got shape {tuple(X.shape)}")
     # One row tells whether columns and kind fit; scikit-learn's words, once.
-    validate_data(estimator, np.asarray(X[:1]), reset=reset, ensure_all_finite=False)
+    validate_data(estimator, _check_kind(np.asarray(X[:1]), "X"), reset=reset, ensure_all_finite=False)
 
     def checked(block: NDArray[Any], first_row: int) -> NDArray[Any]:
         array: NDArray[Any] = check_array(block, dtype=[np.float64, np.float32], ensure_all_finite=False)
@@ -101,33 +101,49 @@ def _points_on_disk(estimator: BaseEstimator, X: Any, *, reset: bool) -> OnDisk:
     return OnDisk(X, checked)
 
 
-def check_block(block: NDArray[Any], name: str, first_row: int) -> None:
-    """That some rows of X or y are in range, if they hold floating-point numbers; else who uses them will see."""
-    if block.dtype.kind == "f":
-        _check_range(block, name, first_row)
+def check_block(value: Any, name: str, first_row: int, *, labels: bool = False) -> NDArray[Any]:
+    """Some rows of X or y as an array, of which none is masked or missing, and numbers are in range."""
+    check_masks(value, name)
+    array = np.asarray(value) if labels else _check_kind(value, name)
+    if labels and array.dtype.kind == "O":
+        missing = [_is_missing(label) for label in array.ravel()]
+        if any(missing):
+            raise ValueError(f"{name} has no label in row {first_row + missing.index(True)}; drop the rows without one")
+    elif array.dtype.kind in "fO":
+        _check_range(as_float(array, name), name, first_row)
+    return array
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 
 
 def check_output(out: Any, shape: tuple[int, int]) -> None:
     """That rows of coordinates can be written into `out`."""
-    given, kind = tuple(getattr(out, "shape", ())), getattr(getattr(out, "dtype", None), "kind", "")
-    if given != shape or kind != "f":
-        raise ValueError(f"out must be an array of floating-point numbers of shape {shape}, got {given or repr(out)}")
+    given, dtype = getattr(out, "shape", None), getattr(out, "dtype", None)
+    if given != shape or getattr(dtype, "kind", "") != "f":
+        got = f"{out!r:.60}" if dtype is None else f"shape {given} and dtype {dtype}"
+        raise ValueError(f"out must be an array of floating-point numbers of shape {shape}, got {got}")
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise ValueError("out is read-only; open it for writing, with mode='r+' for example")
 
 
-def features_on_disk(y: Any) -> OnDisk:
+def check_fits(values: _Array, out: Any) -> None:
+    """That values are not too large for the dtype of `out`, which would hold infinite ones."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > float(np.finfo(out.dtype).max):
+        raise ValueError(f"out has dtype {out.dtype}, too small for coordinates of {largest:.3g}; give one of float64")
+
+
+def features_on_disk(y: Any, *, labels: bool) -> OnDisk:
     """Features or labels that are read in blocks."""
-
-    def checked(block: NDArray[Any], first_row: int) -> NDArray[Any]:
-        check_block(block, "y", first_row)
-        return block
-
-    return OnDisk(y, checked)
+    return OnDisk(y, lambda block, first_row: check_block(block, "y", first_row, labels=labels))
 
 
 def estimator_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
     """The X and y of an estimator's fit, neither of them the caller's own arrays; y is (rows,) or (rows, features)."""
     _check_kind(X, "X")
-    _check_dense(y, "y")
+    check_dense(y, "y")
     if _check_kind(y, "y").ndim == 0 and y is not None:
         raise ValueError(f"y must have shape (rows,) or (rows, features), got {y!r}; pass a value for each row of X")
     points, features = validate_data(
@@ -148,7 +164,7 @@ def estimator_labels(
 ) -> tuple[_Array, NDArray[Any], NDArray[np.intp]]:
     """The X of a classifier's fit (not the caller's own), the labels, and the number of that of each row."""
     _check_kind(X, "X")
-    _check_dense(y, "y")
+    check_dense(y, "y")
     check_masks(y, "y")
     points, labels = validate_data(estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
     _check_range(points, "X")
@@ -239,7 +255,7 @@ def as_integer(value: Any, name: str, *, low: int | None = None, high: int | Non
 
 def as_float(value: ArrayLike, name: str) -> NDArray[np.float64]:
     """`value` as float64 in C order, of any shape; what does not hold numbers is refused."""
-    _check_dense(value, name)
+    check_dense(value, name)
     array = _check_kind(value, name)
     if array.dtype.kind == "c":
         raise TypeError(f"{name} is complex ({array.dtype}); pass its real and imaginary parts as columns")
@@ -252,7 +268,8 @@ def as_float(value: ArrayLike, name: str) -> NDArray[np.float64]:
         ) from error
 
 
-def _check_dense(value: ArrayLike, name: str) -> None:
+def check_dense(value: ArrayLike, name: str) -> None:
+    """That `value` is no sparse matrix."""
     if scipy.sparse.issparse(value):
         raise TypeError(f"{name} is a sparse matrix; distances need a dense one: pass {name}.toarray()")
 
@@ -270,6 +287,7 @@ def _check_kind(value: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def check_masks(value: ArrayLike, name: str) -> None:
+    """That no value is masked."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise ValueError(f"{name} has masked values; drop those rows or fill them with {name}.filled(...)")
 
