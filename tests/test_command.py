@@ -871,6 +871,7 @@ def test_ctrl_c_leaves_nothing_behind(folder):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in the background
     ) as process:
         assert process.stderr.readline() == "fitting IteratedDiffusionMap to 100000 rows, 2 columns\n"
         process.send_signal(signal.SIGINT)

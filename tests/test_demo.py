@@ -111,6 +111,7 @@ def test_ctrl_c_is_one_line_and_status_130(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in the background
     ) as process:
         for _ in range(3):  # the table's head is there, and the fit begins
             process.stdout.readline()

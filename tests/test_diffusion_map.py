@@ -323,7 +323,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(torus):
     np.testing.assert_array_equal(fitted.transform(torus[:9]), before)
 
 
-@pytest.mark.large
+@pytest.mark.slow
 def test_circles_of_many_points_end(rng):
     """Their gaps are tiny: once, neither ended in 110 s."""
     angle = rng.uniform(0, 2 * np.pi, 40_000)

@@ -1,5 +1,7 @@
 """Step 3: the derivative of the feature map."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -109,12 +111,17 @@ def test_the_ridge_shrinks_tangent_derivatives_by_its_share(torus):
     np.testing.assert_allclose(ratio, 1 / 1.05, rtol=0.002)
 
 
+@functools.cache
+def dense_torus():
+    X, *rest = derivatives_on_torus(40_000)
+    return X, *rest, idm.nearest_neighbors(X, 900)
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("method", METHODS)
 def test_errors_fall_linearly_with_the_bandwidth(method):
     # Theorem 3.1: DH + O(eps), on a grid dense enough for the sums to be integrals.
-    X, H, tangents, truth = derivatives_on_torus(40_000)
-    neighbors = idm.nearest_neighbors(X, 900)
+    X, H, tangents, truth, neighbors = dense_torus()
     errors = np.array(
         [
             relative_errors(

@@ -59,7 +59,7 @@ def test_a_saved_model_is_the_same(model, tmp_path):
 
 
 def test_the_example_of_the_readme(capsys):
-    description = importlib.metadata.metadata("iterated-diffusion-map").get_payload()
+    description = importlib.metadata.metadata("iterated-diffusion-map")["Description"]
     (code,) = re.findall(r"```python\n(.*?)```", description, flags=re.DOTALL)
     exec(code, {})
     score = re.search(r"R\^2 of their feature (\S+)", capsys.readouterr().out)
