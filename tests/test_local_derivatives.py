@@ -118,6 +118,7 @@ def dense_torus():
 
 
 @pytest.mark.large
+@pytest.mark.usefixtures("one_variant")
 @pytest.mark.parametrize("method", METHODS)
 def test_errors_fall_linearly_with_the_bandwidth(method):
     # Theorem 3.1: DH + O(eps), on a grid dense enough for the sums to be integrals.

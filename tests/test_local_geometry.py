@@ -96,6 +96,7 @@ def test_the_dimension_of_known_manifolds(name):
 
 
 @pytest.mark.large
+@pytest.mark.usefixtures("one_variant")
 def test_a_five_dimensional_sphere_is_underestimated_as_documented():
     X = datasets.make_sphere(10_000, n_dimensions=5, random_state=0).X
     neighbors = idm.nearest_neighbors(X, 500)
