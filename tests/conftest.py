@@ -30,13 +30,6 @@ def variant(request):
 
 
 @pytest.fixture
-def one_variant(variant):
-    """For long tests of the method, which other tests compare between variants."""
-    if variant != _select.runnable_variants()[-1]:
-        pytest.skip("the fastest runs it")
-
-
-@pytest.fixture
 def rng():
     return np.random.default_rng(12345)
 

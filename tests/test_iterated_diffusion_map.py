@@ -18,10 +18,10 @@ import idm
 from idm import IteratedDiffusionMap, _coordinates
 from idm._demo import EXAMPLES
 from idm._feature_map import feature_map
-from idm._iterated_map import _regression
 from idm._iteration import NewPoints, extend_iteration, fit_iteration
 from idm._neighbors import NeighborIndex
 from idm._progress import Progress
+from idm._regression import fit_regression
 from idm._spectrum import leading_eigenpairs
 from idm.exceptions import (
     EigenpairError,
@@ -439,7 +439,7 @@ def test_threads_of_blas_do_not_change_a_bit_of_large_regressions(rng):
     found = []
     for n in (1, 2):
         with threadpool_limits(n, user_api="blas"):
-            found.append((*feature_map(embedding, y, 1), _regression(embedding, y).at(embedding[:50])))
+            found.append((*feature_map(embedding, y, 1), fit_regression(embedding, y).at(embedding[:50])))
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)
 

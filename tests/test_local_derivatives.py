@@ -8,6 +8,7 @@ import pytest
 import idm
 import reference
 from idm import datasets
+from idm._core import _select
 
 pytestmark = pytest.mark.usefixtures("variant")
 
@@ -118,7 +119,7 @@ def dense_torus():
 
 
 @pytest.mark.large
-@pytest.mark.usefixtures("one_variant")
+@pytest.mark.parametrize("variant", _select.runnable_variants()[-1:], indirect=True)  # long
 @pytest.mark.parametrize("method", METHODS)
 def test_errors_fall_linearly_with_the_bandwidth(method):
     # Theorem 3.1: DH + O(eps), on a grid dense enough for the sums to be integrals.

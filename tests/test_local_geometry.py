@@ -7,6 +7,7 @@ from sklearn.datasets import make_swiss_roll
 import idm
 import reference
 from idm import datasets
+from idm._core import _select
 from idm.exceptions import DegenerateNeighborhoodWarning
 
 pytestmark = pytest.mark.usefixtures("variant")
@@ -96,7 +97,7 @@ def test_the_dimension_of_known_manifolds(name):
 
 
 @pytest.mark.large
-@pytest.mark.usefixtures("one_variant")
+@pytest.mark.parametrize("variant", _select.runnable_variants()[-1:], indirect=True)  # long
 def test_a_five_dimensional_sphere_is_underestimated_as_documented():
     X = datasets.make_sphere(10_000, n_dimensions=5, random_state=0).X
     neighbors = idm.nearest_neighbors(X, 500)

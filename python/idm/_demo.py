@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # the names of the examples are needed by `idm --help`, and n
     import numpy as np
     from numpy.typing import NDArray
 
-    from idm._iterated_map import IterationRecord
+    from idm._iteration_record import IterationRecord
 
 EXAMPLES: dict[str, Callable[[int, int], "idm.datasets.Dataset"]] = {
     "annulus-radius": lambda n, seed: idm.datasets.make_annulus(n, feature="radius", random_state=seed),

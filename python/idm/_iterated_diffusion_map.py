@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from idm._iterated_map import REMEDIES, IteratedMap
+from idm._iterated_map import IteratedMap
 from idm._on_disk import is_dask
+from idm._parameters import REMEDIES
 from idm._validation import all_or_nothing, as_choice, estimator_data, estimator_labels
 from idm.exceptions import DisconnectedGraphWarning
 

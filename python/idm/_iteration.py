@@ -162,6 +162,12 @@ class NewPoints:
         self.coordinates = fitted.map.embedding[self._twins]
         self.coordinates[new] = extended
 
+    def through(self, iterations: list[Iteration], threads: int) -> "NewPoints":
+        """These points, after all iterations."""
+        for fitted in iterations:
+            self.advance(fitted, threads)
+        return self
+
 
 def extend_iteration(
     fitted: Iteration, queries: _Array, features: _Array | None, threads: int

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 import idm
 from idm import _overview
 from idm._command_error import CommandError, UsageError, refusals, writing
-from idm._iterated_map import IteratedMap, IterationRecord
+from idm._iterated_map import IteratedMap
+from idm._iteration_record import IterationRecord
 from idm._model_rules import Model
 from idm._progress import summary
 from idm._tables import PIPE, Table, check_output, counted, write_table

@@ -23,11 +23,13 @@ from idm._diffusion_map import DiffusionMap
 from idm._extension import FittedMap
 from idm._feature_estimate import CrossFitted, LocalAffine, Mean
 from idm._iterated_diffusion_map import IteratedDiffusionMap, IteratedDiffusionMapClassifier
-from idm._iterated_map import IteratedMap, IterationRecord, Regression
+from idm._iterated_map import IteratedMap
 from idm._iteration import Iteration
+from idm._iteration_record import IterationRecord
 from idm._local_kernel_map import LocalKernelMap
 from idm._model_rules import Model, check_model
 from idm._neighbors import NeighborIndex
+from idm._regression import Regression
 from idm._stopping import StopReason
 
 _Array: TypeAlias = NDArray[np.float64]

@@ -12,11 +12,12 @@ from idm._diffusion_map import DiffusionMap
 from idm._extension import PLAIN, FittedMap
 from idm._feature_estimate import LocalAffine, Mean
 from idm._iterated_diffusion_map import IteratedDiffusionMap, IteratedDiffusionMapClassifier
-from idm._iterated_map import IterationRecord, Regression
 from idm._iteration import Iteration, Settings
+from idm._iteration_record import IterationRecord
 from idm._local_kernel_map import LocalKernelMap
 from idm._metric import Flow
 from idm._neighbors import NeighborIndex
+from idm._regression import Regression
 from idm._spectrum import SolverInfo
 from idm._warnings import Advice
 
