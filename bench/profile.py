@@ -36,7 +36,7 @@ def extend(self, **given):
 
 # Multiply-adds and bytes of a call, by its arguments.
 WORK = {
-    "local_estimates": lambda X, Y, B, i, d, f, g, t: (
+    "local_estimates": lambda X, Y, c, B, i, d, e, o, f, g, t: (
         i.size * f.size * (X.shape[1] ** 2 / 2 + X.shape[1] * Y.shape[1]),
         i.size * (16 + 8 * X.shape[1]),
     ),

@@ -36,13 +36,14 @@ def stages():
         "weights": np.ones((LANDMARKS, 1)), "functions": functions, **flow,
     }  # fmt: skip
     f, g = np.array([[0.1, 1.0]]), np.array([[1e-3, 0.1]])
+    ones, unit = np.ones((len(X), 1)), near.distances[:, 150:151] ** 2
     return {
         "neighbours": lambda t: idm.nearest_neighbors(X, 300, n_jobs=t),
         "local geometry, d1": lambda t: tuned_geometry(X, near, "d1", 100, t),
         "local geometry, svd": lambda t: _core.local_geometry(X, *near, "svd", 100, t),
         "tangent spaces": lambda t: _core.tangent_spaces(X, *near, eps, 2, t),
         "derivatives": lambda t: _core.local_derivatives(X, y, X, None, *near, eps, "affine", 0.05, t),
-        "estimates of the feature": lambda t: _core.local_estimates(X, y, X, *near, f, g, t),
+        "estimates of the feature": lambda t: _core.local_estimates(X, y, ones, X, *near, unit, None, f, g, t),
         "lengths": lambda t: _core.metric_neighbors(points, values, *pool, **flow, n_neighbors=K, n_threads=t),
         "kernel of lengths": lambda t: _core.symmetric_kernel(*lengths, epsilon, t),
         "kernel of neighbours": lambda t: _core.nearest_kernel(*near, 0.05, t),

@@ -71,8 +71,11 @@ def calls():
             {
                 "points": X,
                 "values": Y,
+                "counts": np.ones((N, 1)),
                 "bases": queries,
                 **near,
+                "bandwidths": eps_new,
+                "left_out": found.indices[:, 2:3].copy(),
                 "factors": np.ones((1, 2)),
                 "gammas": np.ones((1, 3)),
                 "n_threads": 2,
@@ -196,8 +199,8 @@ def test_bandwidths_that_are_not_positive_are_refused(name, value):
 def test_none_is_no_array(name):
     function, arguments, _ = calls()[name]
     for argument in [*arrays(arguments), *({"matrix", "index"} & set(arguments))]:
-        if (name, argument) == ("nearest", "queries"):
-            continue  # the points themselves
+        if (name, argument) in {("nearest", "queries"), ("local_estimates", "left_out")}:
+            continue  # the points themselves, none
         with pytest.raises((TypeError, ValueError)):
             function(**{**arguments, argument: None})
 

@@ -134,7 +134,9 @@ def long_step(rng, name):
     if name == "scaling_laws":
         return lambda: _core.scaling_laws(X, base, *near, eps, 2)
     if name == "local_estimates":
-        return lambda: _core.local_estimates(X, Y, base, *near, np.ones((1, 9)), np.ones((1, 9)), 2)
+        return lambda: _core.local_estimates(
+            X, Y, np.ones((len(X), 1)), base, *near, np.ones((len(base), 1)), None, np.ones((1, 9)), np.ones((1, 9)), 2
+        )
     ridge = float(name.removeprefix("local_derivatives "))
     return lambda: _core.local_derivatives(X, Y, base, Y[:1], *near, eps, "affine", ridge, 2)
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -18,16 +19,16 @@ namespace {
 constexpr Index few_points = 4096;
 constexpr double large_share = 0.2;
 
-// Some points, with |dx|^2 from a base and how far their own pools reach, squared.
+// Some points, by their places in the tree, with |dx|^2 from a base and how far their own pools reach, squared.
 struct Candidates {
     std::vector<double> squared, limits;
-    std::vector<std::int32_t> points;
+    std::vector<std::int32_t> places;
 };
 
 // The same, wherever they lie.
 struct CandidatesView {
     const double *squared, *limits;
-    const std::int32_t* points;
+    const std::int32_t* places;
     Index size;
 };
 
@@ -42,15 +43,12 @@ class Extension {
   public:
     struct Workspace {
         Candidates candidates;
-        // Points that are kept: their numbers among the candidates and in the data, |dx|^2, the lengths to and from the
+        // Points that are kept: their numbers among the candidates and in the tree, |dx|^2, the lengths to and from the
         // base; whether they are in its pool, whether theirs reaches it, whether they are its neighbours.
-        std::vector<std::int32_t> kept, points;
+        std::vector<std::int32_t> kept, places;
         Passing passing;
         AlignedArray squared, there, back;
         std::vector<char> in_pool, reached, has;
-        // Those of them in the pool.
-        std::vector<std::int32_t> pool, pool_points;
-        std::vector<char> chosen;
         // The entries of the row of the kernel; `lengths` are of the pool before.
         std::vector<std::int32_t> columns;
         AlignedArray lengths, kernel;
@@ -64,9 +62,19 @@ class Extension {
           points_{map.index.points(), map.values},
           symmetric_(map.flow.change == Change::difference) {
         const Index n = points_.points.rows();
-        if (symmetric_) features_ = map.values.transpose();
+        places_.resize(n);
+        std::iota(places_.begin(), places_.end(), 0);
         limits_.resize(n);
-        for (Index p = 0; p < n; ++p) limits_[p] = std::pow(map.pool_radii(tree_.point(p), 0), 2);
+        radii_.resize(n);
+        weights_.resize(n);
+        if (symmetric_) features_.resize(map.values.cols(), n);
+        for (Index p = 0; p < n; ++p) {
+            const Index j = tree_.point(p);
+            limits_[p] = std::pow(map.pool_radii(j, 0), 2);
+            radii_[p] = map.radii(j, 0);
+            weights_[p] = map.weights(j, 0);
+            if (symmetric_) features_.col(p) = map.values.row(j).transpose();
+        }
         node_limits_ = tree_.largest(map.pool_radii.data());
         for (double& limit : node_limits_) limit *= limit;
     }
@@ -90,7 +98,7 @@ class Extension {
         const double limit = std::pow(radius * (1 + 1e-15 * static_cast<double>(points_.points.cols() + 16)), 2);
         found.squared.clear();
         found.limits.clear();
-        found.points.clear();
+        found.places.clear();
         tree_.search(
             base, [&](Index node) { return std::max(limit, node_limits_[node]); },
             [&](Index begin, Index count, const double* squared) {
@@ -98,14 +106,14 @@ class Extension {
                     if (squared[c] > std::max(limit, limits_[begin + c])) continue;
                     found.squared.push_back(squared[c]);
                     found.limits.push_back(limits_[begin + c]);
-                    found.points.push_back(tree_.point(begin + c));
+                    found.places.push_back(static_cast<std::int32_t>(begin + c));
                 }
             });
         if (static_cast<Index>(found.squared.size()) <
             map_.pool_size) {  // radii that are not those of exact neighbours
             find_all(base, 1, found.squared);
             found.limits = limits_;
-            found.points = tree_.order();
+            found.places = places_;
         }
     }
 
@@ -124,18 +132,19 @@ class Extension {
     }
 
     CandidatesView all(const double* squared) const {
-        return {squared, limits_.data(), tree_.order().data(), static_cast<Index>(limits_.size())};
+        return {squared, limits_.data(), places_.data(), static_cast<Index>(limits_.size())};
     }
 
     // Extends to base i, given the points that may matter.
     void extend(FeaturePoints bases, Index i, CandidatesView candidates, Workspace& w, double* extended, Index& nearest,
                 double& nearest_distance) const {
-        nearest = find_nearest(candidates);
+        const Index nearest_place = find_nearest(candidates);
+        nearest = tree_.point(nearest_place);
         nearest_distance =
             distance(bases.points.row(i).data(), points_.points.row(nearest).data(), points_.points.cols());
         choose_pool(candidates, nearest, nearest_distance, w);
         measure(bases, i, w);
-        choose_neighbors(nearest, w);
+        choose_neighbors(nearest_place, w);
         collect_entries(w);
         weigh(w);
         weighted_rows(w.columns.data(), w.kernel.data(), static_cast<std::int64_t>(w.columns.size()),
@@ -143,13 +152,13 @@ class Extension {
     }
 
   private:
-    // Of copies the first.
-    static Index find_nearest(CandidatesView candidates) {
+    // The place of the nearest point; of copies that of the first.
+    Index find_nearest(CandidatesView candidates) const {
         const double* squared = candidates.squared;
         const Index n = candidates.size;
         constexpr Index lanes = 8, chunk = 4 * lanes;
         double smallest = std::numeric_limits<double>::infinity(), largest = 0;
-        std::int32_t nearest = std::numeric_limits<std::int32_t>::max();
+        Index nearest = -1;
         for (Index first = 0; first < n; first += chunk) {
             const Index last = std::min(first + chunk, n);
             double least[lanes], most[lanes];
@@ -170,8 +179,8 @@ class Extension {
             if (*std::min_element(least, least + lanes) > smallest) continue;
             for (c = first; c < last; ++c) {
                 if (squared[c] > smallest) continue;
-                const std::int32_t j = candidates.points[c];
-                nearest = squared[c] < smallest ? j : std::min(nearest, j);
+                const std::int32_t place = candidates.places[c];
+                if (squared[c] < smallest || tree_.point(place) < tree_.point(nearest)) nearest = place;
                 smallest = squared[c];
             }
         }
@@ -198,29 +207,31 @@ class Extension {
             const Index n_kept = w.passing.write(n, matters, w.kept.data());
             Index n_near = 0;
             for (Index c = 0; c < n; ++c) n_near += squared[c] <= high;
-            w.points.resize(n_kept);
+            w.places.resize(n_kept);
             return n_near;
         };
         if (keep() < map_.pool_size) {  // radii that are not those of exact neighbours
             high = std::numeric_limits<double>::infinity();
             keep();
         }
-        const Index n_kept = static_cast<Index>(w.points.size());
+        const Index n_kept = static_cast<Index>(w.places.size());
         w.squared.make_room(n_kept);
         w.reached.resize(n_kept);
         for (Index e = 0; e < n_kept; ++e) {
             const Index c = w.kept[e];
             w.squared[e] = squared[c];
             w.reached[e] = squared[c] < limits[c];
-            w.points[e] = candidates.points[c];
+            w.places[e] = candidates.places[c];
         }
         w.in_pool.resize(n_kept);
-        w.smallest.choose(w.squared.data(), w.points.data(), n_kept, map_.pool_size, low, high, w.in_pool.data());
+        w.smallest.choose(
+            w.squared.data(), [&](Index e) { return tree_.point(w.places[e]); }, n_kept, map_.pool_size, low, high,
+            w.in_pool.data());
     }
 
     // The lengths of all points that were kept, to the base and back; where these are the same, only to it.
     void measure(FeaturePoints bases, Index i, Workspace& w) const {
-        const Index n = static_cast<Index>(w.points.size());
+        const Index n = static_cast<Index>(w.places.size());
         double* difference = w.difference.data();
         const auto distances = w.squared.head(n).sqrt();
         w.there.make_room(n);
@@ -229,7 +240,7 @@ class Extension {
             for (Index f = 0; f < features_.rows(); ++f) {
                 const double y = bases.values(i, f), *values = features_.row(f).data();
                 for (Index e = 0; e < n; ++e) {
-                    const double dy = y - values[w.points[e]];
+                    const double dy = y - values[w.places[e]];
                     w.there[e] += dy * dy;
                 }
             }
@@ -237,62 +248,53 @@ class Extension {
             return;
         }
         for (Index e = 0; e < n; ++e) {
-            w.there[e] = squared_change(bases, i, points_, w.points[e], map_.flow, difference);
+            w.there[e] = squared_change(bases, i, points_, tree_.point(w.places[e]), map_.flow, difference);
         }
         mix(distances, map_.flow, w.there.head(n));
         w.back.make_room(n);
         for (Index e = 0; e < n; ++e) {
-            w.back[e] = squared_change(points_, w.points[e], bases, i, map_.flow, difference);
+            w.back[e] = squared_change(points_, tree_.point(w.places[e]), bases, i, map_.flow, difference);
         }
         mix(distances, map_.flow, w.back.head(n));
     }
 
     // Those of the pool with the smallest lengths: `n_neighbors` times 1 in w.has, else 0.
-    void choose_neighbors(Index nearest, Workspace& w) const {
-        const Index n = static_cast<Index>(w.points.size());
-        w.pool.resize(n + 1);
-        w.pool_points.resize(n + 1);
+    void choose_neighbors(Index nearest_place, Workspace& w) const {
+        const Index n = static_cast<Index>(w.places.size());
         w.lengths.make_room(2 * n + 2);
-        Index size = 0;
-        double step = 0;
-        for (Index e = 0; e < n; ++e) {
-            w.pool[size] = static_cast<std::int32_t>(e);
-            w.pool_points[size] = w.points[e];
-            w.lengths[size] = w.there[e];
-            size += w.in_pool[e];
-            if (w.points[e] == nearest) step = w.there[e];
-        }
-        w.chosen.resize(size);
-        const double radius = map_.radii(nearest, 0);
-        w.smallest.choose(w.lengths.data(), w.pool_points.data(), size, map_.n_neighbors, radius - step, radius + step,
-                          w.chosen.data());
-        w.has.assign(n, 0);
-        for (Index c = 0; c < size; ++c) w.has[w.pool[c]] = w.chosen[c];
+        const double beyond = std::nextafter(w.there.head(n).maxCoeff(), std::numeric_limits<double>::infinity());
+        for (Index e = 0; e < n; ++e) w.lengths[e] = w.in_pool[e] ? w.there[e] : beyond;
+        const Index nearest = std::lower_bound(w.places.begin(), w.places.end(), nearest_place) - w.places.begin();
+        const double radius = radii_[nearest_place], step = w.there[nearest];
+        w.has.resize(n);
+        w.smallest.choose(
+            w.lengths.data(), [&](Index e) { return tree_.point(w.places[e]); }, n, map_.n_neighbors, radius - step,
+            radius + step, w.has.data());
     }
 
     // The entries of the row, with 1 in w.kernel, or 2 if base and point have each other.
     void collect_entries(Workspace& w) const {
-        const Index n = static_cast<Index>(w.points.size());
+        const Index n = static_cast<Index>(w.places.size());
         w.columns.resize(2 * n + 2);
         w.kernel.make_room(2 * n + 2);
         Index size = 0;
-        const auto add = [&](std::int32_t point, double length, int count) {
-            w.columns[size] = point;
+        const auto add = [&](std::int32_t place, double length, int count) {
+            w.columns[size] = place;
             w.lengths[size] = length;
             w.kernel[size] = count;
             size += count > 0;
         };
         for (Index e = 0; e < n; ++e) {
-            const std::int32_t j = w.points[e];
+            const std::int32_t p = w.places[e];
             const double back = symmetric_ ? w.there[e] : w.back[e];
-            const int had = w.reached[e] & (back < map_.radii(j, 0));
-            add(j, w.there[e], symmetric_ ? w.has[e] + had : w.has[e]);
-            if (!symmetric_) add(j, back, had);
+            const int had = w.reached[e] & (back < radii_[p]);
+            add(p, w.there[e], symmetric_ ? w.has[e] + had : w.has[e]);
+            if (!symmetric_) add(p, back, had);
         }
         w.columns.resize(size);
     }
 
-    // J w / sum(J w).
+    // J w / sum(J w), and the columns by the numbers of the points.
     void weigh(Workspace& w) const {
         const Index n = static_cast<Index>(w.columns.size());
         const auto d = w.lengths.head(n);
@@ -302,8 +304,9 @@ class Extension {
         kernel *= ((-0.5 / map_.epsilon) * ((d - least) * (d + least))).exp();
         double total = 0;
         for (Index e = 0; e < n; ++e) {
-            kernel[e] *= map_.weights(w.columns[e], 0);
+            kernel[e] *= weights_[w.columns[e]];
             total += kernel[e];
+            w.columns[e] = tree_.point(w.columns[e]);
         }
         kernel /= total;
     }
@@ -312,8 +315,10 @@ class Extension {
     const KdTree& tree_;
     FeaturePoints points_;
     const bool symmetric_;             // whether lengths are the same back
-    Matrix features_;                  // n x N, if they are
-    std::vector<double> limits_;       // pool_radii^2, in the order of the tree
+    // In the order of the tree:
+    std::vector<std::int32_t> places_;  // 0, 1, ...
+    Matrix features_;                   // n x N, if lengths are the same back
+    std::vector<double> limits_, radii_, weights_;  // pool_radii^2
     std::vector<double> node_limits_;  // the largest of them below each node
 };
 
@@ -339,8 +344,8 @@ void extend(const TrainedMap& map, FeaturePoints bases, MatrixView extended, Ind
                      for (Index i = begin; i < end; ++i) {
                          if (tree) extension.find(bases.points.row(i).data(), found);
                          const CandidatesView candidates =
-                             tree ? CandidatesView{found.squared.data(), found.limits.data(), found.points.data(),
-                                                   static_cast<Index>(found.points.size())}
+                             tree ? CandidatesView{found.squared.data(), found.limits.data(), found.places.data(),
+                                                   static_cast<Index>(found.places.size())}
                                   : extension.all(found.squared.data() + (i - begin) * n);
                          extension.extend(bases, i, candidates, w, extended.row(i).data(), nearest(i, 0),
                                           distances(i, 0));

@@ -35,15 +35,32 @@ class Estimates {
           right_(std::max(k, m)),
           mean_value_(n),
           zeros_(Eigen::ArrayXd::Zero(m)),
-          scaled_(k) {}
+          scaled_(k),
+          counts_(k),
+          others_(k) {}
 
-    void start(ConstMatrixView points, ConstMatrixView values, const double* base, const Index* indices,
-               const double* distances, Region& region) {
-        unit_ = distances[k_ - 1] > 1e-290 ? distances[k_ - 1] : 1;  // whose inverse is finite
-        for (Index j = 0; j < k_; ++j) scaled_[j] = distances[j] / unit_;
+    // The neighbours of base i but for the one that is left out, if there is such.
+    void start(const WeightedPoints& data, const LocalBases& bases, Index i, Region& region) {
+        const ConstMatrixView points = data.points, values = data.values;
+        const double *base = bases.points.row(i).data(), *distances = bases.distances.row(i).data();
+        const Index* indices = bases.indices.row(i).data();
+        const Index n_given = bases.indices.cols();
+        if (n_given > k_) {
+            const Index* own = std::find(indices, indices + n_given - 1, bases.left_out(i, 0));
+            const Index before = own - indices;
+            std::copy(indices, own, others_.begin());
+            std::copy(own + 1, indices + n_given, others_.begin() + before);
+            std::copy_n(distances, before, scaled_.data());
+            std::copy_n(distances + before + 1, k_ - before, scaled_.data() + before);
+            indices = others_.data();
+        } else {
+            std::copy_n(distances, k_, scaled_.data());
+        }
+        unit_ = scaled_[k_ - 1] > 1e-290 ? scaled_[k_ - 1] : 1;  // whose inverse is finite
+        scaled_ /= unit_;
         weights_.start(scaled_.data());
-        const Eigen::ArrayXd& squared = weights_.squared();
-        typical_ = squared[k_ / 2] > 0 ? squared[k_ / 2] : squared[k_ - 1] > 0 ? squared[k_ - 1] : 1;
+        bandwidth_ = bases.bandwidths(i, 0) / unit_ / unit_;
+        for (Index j = 0; j < k_; ++j) counts_[j] = data.counts(indices[j], 0);
         const double inverse = 1 / unit_;
         if (dual_) {
             for (Index j = 0; j < k_; ++j) {
@@ -67,15 +84,14 @@ class Estimates {
         }
     }
 
-    // The weights at eps = factor times the median squared distance, and the matrix of the regression with them.
+    // The weights at eps = factor times the bandwidth of the base, and the matrix of the regression with them.
     void weigh(double factor, Region& region) {
-        epsilon_ = factor * typical_;
+        epsilon_ = factor * bandwidth_;
         weights_.at(epsilon_);
         count_ = weights_.count();
-        for (Index j = 0; j < count_; ++j) {
-            w_[j] = weights_.w()[j] / weights_.sum();
-            roots_[j] = std::sqrt(w_[j]);
-        }
+        w_.head(count_) = weights_.w().head(count_) * counts_.head(count_);
+        w_.head(count_) /= w_.head(count_).sum();
+        roots_.head(count_) = w_.head(count_).sqrt();
         for (Index f = 0; f < n_; ++f) mean_value_[f] = dot(w_.data(), &changes_(f, 0), count_);
         if (dual_) {
             for (Index i = 0; i < count_; ++i) images_[i] = dot(gram_.row(i).data(), w_.data(), count_);  // x_i . x~
@@ -135,28 +151,27 @@ class Estimates {
     Index k_, m_, n_;
     bool dual_;
     Weights weights_;
-    double unit_ = 1, typical_ = 1, epsilon_ = 0, largest_ = 0;
+    double unit_ = 1, bandwidth_ = 1, epsilon_ = 0, largest_ = 0;
     Index count_ = 0, size_ = 0;  // points with weight; the size of the system
     const double* first_ = nullptr;
     Matrix differences_;   // from the base: k x m if dual, else m x k
     Matrix gram_;          // k x k, their inner products, if dual
     Matrix rows_, cross_;  // m x k, R^T, and n x m, products of R with the changes of y, if not
     Matrix system_, factor_, changes_;
-    Eigen::ArrayXd w_, roots_, images_, solution_, right_, mean_value_, zeros_, scaled_;
+    Eigen::ArrayXd w_, roots_, images_, solution_, right_, mean_value_, zeros_, scaled_, counts_;
+    std::vector<Index> others_;
 };
 
 }  // namespace
 
-void local_estimates(ConstMatrixView points, ConstMatrixView values, ConstMatrixView bases,
-                     ConstIndexMatrixView indices, ConstMatrixView distances, ConstMatrixView factors,
+void local_estimates(const WeightedPoints& data, const LocalBases& bases, ConstMatrixView factors,
                      ConstMatrixView gammas, MatrixView fitted, const Execution& execution) {
-    const Index n = values.cols();
+    const Index n = data.values.cols(), k = bases.indices.cols() - (bases.left_out.size() > 0 ? 1 : 0);
     parallel_for(
-        indices.rows(), 8, execution, [&] { return Estimates(indices.cols(), points.cols(), n); },
+        bases.indices.rows(), 8, execution, [&] { return Estimates(k, data.points.cols(), n); },
         [&](Index begin, Index end, Estimates& estimates, Region& region) {
             for (Index i = begin; i < end; ++i) {
-                estimates.start(points, values, bases.row(i).data(), indices.row(i).data(), distances.row(i).data(),
-                                region);
+                estimates.start(data, bases, i, region);
                 double* out = fitted.row(i).data();
                 for (Index f = 0; f < factors.size(); ++f) {
                     estimates.weigh(factors.data()[f], region);

@@ -131,10 +131,10 @@ class Passing {
 // The k smallest of n values, ties by index.
 class Smallest {
   public:
-    // Sets chosen[i] for the k smallest of values[0..n), which have these indices; k <= n. The k-th smallest is sought
-    // between `low` and `high` first, and then everywhere.
-    void choose(const double* values, const std::int32_t* indices, Index n, Index k, double low, double high,
-                char* chosen) {
+    // Sets chosen[i] for the k smallest of values[0..n), whose indices are index(0), index(1), ...; k <= n. The k-th
+    // smallest is sought between `low` and `high` first, and then everywhere.
+    template <class IndexOf>
+    void choose(const double* values, IndexOf&& index, Index n, Index k, double low, double high, char* chosen) {
         const double last = kth(values, n, k, low, high);
         for (Index i = 0; i < n; ++i) chosen[i] = values[i] <= last;
         Index up_to = 0;
@@ -144,11 +144,11 @@ class Smallest {
         ties_.clear();
         for (Index i = 0; i < n; ++i) {
             below += values[i] < last;
-            if (values[i] == last) ties_.push_back(indices[i]);
+            if (values[i] == last) ties_.push_back(index(i));
         }
         std::nth_element(ties_.begin(), ties_.begin() + (k - below), ties_.end());
         const std::int32_t first_out = ties_[k - below];
-        for (Index i = 0; i < n; ++i) chosen[i] = values[i] < last || (values[i] == last && indices[i] < first_out);
+        for (Index i = 0; i < n; ++i) chosen[i] = values[i] < last || (values[i] == last && index(i) < first_out);
     }
 
   private:

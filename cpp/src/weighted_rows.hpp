@@ -41,6 +41,11 @@ inline void weighted_rows(const std::int32_t* columns, const double* weights, st
     for (; c + 16 <= stride; c += 16) weighted_rows_tile<16>(columns, weights, count, x + c, stride, out + c);
     for (; c + 8 <= stride; c += 8) weighted_rows_tile<8>(columns, weights, count, x + c, stride, out + c);
     for (; c + 4 <= stride; c += 4) weighted_rows_tile<4>(columns, weights, count, x + c, stride, out + c);
+    if (c < stride && stride >= 4) {  // four at once, of which some are computed again
+        c = stride - 4;
+        weighted_rows_tile<4>(columns, weights, count, x + c, stride, out + c);
+        return;
+    }
     for (; c < stride; ++c) weighted_rows_tile<1>(columns, weights, count, x + c, stride, out + c);
 }
 

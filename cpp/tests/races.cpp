@@ -60,7 +60,10 @@ void local_steps(const Matrix& points, const Neighbors& of_points) {
     Matrix estimates(n, 2 * 2 * 2), factors(1, 2), gammas(1, 2);
     factors << 0.1, 1;
     gammas << 1e-3, 1;
-    local_estimates(view(points), view(values), view(points), of_points.indices(), of_points.distances(),
+    const Matrix counts = Matrix::Ones(n, 1);
+    const IndexMatrix own = of_points.index.leftCols(1);
+    local_estimates({view(points), view(values), view(counts)},
+                    {view(points), of_points.indices(), of_points.distances(), view(bandwidths), view(own)},
                     view(std::as_const(factors)), view(std::as_const(gammas)), view(estimates), four);
     const Matrix base = points.topRows(1), many = Matrix::Constant(40, 1, 0.1);
     const IndexMatrix first_indices = of_points.index.topRows(1);

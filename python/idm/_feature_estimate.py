@@ -22,6 +22,8 @@ from idm.exceptions import FeatureOutlierWarning, UnpredictableFeatureWarning
 _Array: TypeAlias = NDArray[np.float64]
 
 _N_NEIGHBORS = 300
+# Weights below exp(-this) do not count; cpp/include/idm/weights.hpp leaves them out a little earlier.
+_NO_WEIGHT = 40.0
 # Bandwidths, in units of the median squared distance of the neighbours, and ridges, in units of the bandwidth.
 _FACTORS = 2.0 ** np.arange(-8, 3)
 _GAMMAS = np.array([1e-6, 1e-3, 1e-1, 1.0, 10.0])
@@ -123,7 +125,8 @@ def _beyond_a_gap(deviations: _Array) -> NDArray[np.bool_]:
 def _lie_together(points: _Array, rows: NDArray[np.intp], threads: int) -> bool:
     """Whether the nearest of these rows are such rows far more often than by chance."""
     k, n_pairs = min(10, len(points) - 1), len(rows) * (len(rows) - 1)
-    found = int(np.isin(_others(NeighborIndex(points), rows, k, threads).indices, rows).sum())
+    near = NeighborIndex(points).nearest(points[rows], k + 1, threads)
+    found = int(np.isin(_others(near, rows).indices, rows).sum())
     return found > 3 + 3 * n_pairs * k / (len(points) - 1)
 
 
@@ -228,10 +231,10 @@ class LocalAffine:
     def at(self, queries: _Array, threads: int) -> _Array:
         """See FeatureEstimate. Each row's result depends on that row alone, to the bit."""
         mapped = _mapped(queries / self.units[0], self.centre, self.A)
-        near = self.index.nearest(mapped, min(_N_NEIGHBORS, len(self.index)), threads)
-        fitted = _estimates(self.index, self.values, mapped, near, [self.factor], [self.gamma], threads)
+        k = min(_N_NEIGHBORS, len(self.index))
+        fitted, near = _fitted(self.index, self.values, mapped, None, k, self.factor, self.gamma, threads)
         twins = near.twins()
-        return np.where(twins[:, np.newaxis] >= 0, self.left_out[twins], self.units[1] * fitted[:, 0, 0])
+        return np.where(twins[:, np.newaxis] >= 0, self.left_out[twins], self.units[1] * fitted)
 
 
 def adapted_estimate(points: _Array, values: _Array, random_state: np.random.RandomState, threads: int) -> LocalAffine:
@@ -254,7 +257,7 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
     best_error = np.inf
     for _ in range(_MOST_ROUNDS + 1):
         index = NeighborIndex(_mapped(points, centre, A))
-        near = _others(index, rows, k, threads)
+        near = index.nearest(index.points[rows], k + 1, threads)
         error, factor, gamma = _tuned(index, values, rows, near, threads)
         gain = 1 - error / best_error if best_error > 0 else 0.0
         if not np.isfinite(best_error) or gain > m / n:
@@ -267,9 +270,9 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
     A, index, near, factor, gamma, A2 = best
     left_out = np.empty_like(values)
     order = np.setdiff1d(index.order(), rows, assume_unique=True)
-    for some in (rows, *(order[part] for part in batches(len(order), k))):
-        near = near if some is rows else _others(index, some, k, threads)
-        left_out[some] = _estimates(index, values, index.points[some], near, [factor], [gamma], threads)[:, 0, 0]
+    left_out[rows] = _estimates(index, values, index.points[rows], rows, near, [factor], [gamma], threads)[:, 0, 0]
+    for some in (order[part] for part in batches(len(order), k)):
+        left_out[some], _ = _fitted(index, values, index.points[some], some, k, factor, gamma, threads)
     with np.errstate(over="ignore"):
         relevance = None if A2 is None else A2 * (units[1] / units[0]) * (units[1] / units[0])
     return LocalAffine(
@@ -312,22 +315,70 @@ def _mapped(points: _Array, centre: _Array, A: _Array | None) -> _Array:
     return points if A is None else linear_map(points - centre, A)
 
 
-def _others(index: NeighborIndex, rows: NDArray[np.intp], k: int, threads: int) -> Neighbors:
-    """The k nearest points of some of the points without themselves; of more than k copies, the last is left out."""
-    found = index.nearest(index.points[rows], k + 1, threads)
-    if (found.indices[:, 0] == rows).all():
-        return Neighbors(np.ascontiguousarray(found.indices[:, 1:]), np.ascontiguousarray(found.distances[:, 1:]))
-    own = found.indices == rows[:, np.newaxis]
+def _others(near: Neighbors, rows: NDArray[np.intp]) -> Neighbors:
+    """The neighbours of some points without themselves; where they are not among them, without the last."""
+    k = near.indices.shape[1] - 1
+    own = near.indices == rows[:, np.newaxis]
     own[~own.any(axis=1), -1] = True
-    return Neighbors(found.indices[~own].reshape(-1, k), found.distances[~own].reshape(-1, k))
+    return Neighbors(near.indices[~own].reshape(-1, k), near.distances[~own].reshape(-1, k))
 
 
 def _estimates(
-    index: NeighborIndex, values: _Array, bases: _Array, near: Neighbors, factors: Any, gammas: Any, threads: int
+    index: NeighborIndex,
+    values: _Array,
+    bases: _Array,
+    own: NDArray[np.intp] | None,
+    near: Neighbors,
+    factors: Any,
+    gammas: Any,
+    threads: int,
+    middle: int | None = None,
 ) -> _Array:
-    """(Q, F, G, n), for each bandwidth and each ridge."""
+    """(Q, F, G, n), for each bandwidth and each ridge, without the point `own` of each base."""
+    middle = (near.indices.shape[1] - _n_own(own)) // 2 if middle is None else middle
     f, g = (np.asarray(numbers, dtype=np.float64).reshape(1, -1) for numbers in (factors, gammas))
-    return _core.local_estimates(index.points, values, bases, *near, f, g, threads)
+    return _core.local_estimates(
+        index.points, values, np.ones((len(values), 1)), bases, *near, _unit(near, middle + _n_own(own)),
+        None if own is None else own.reshape(-1, 1), f, g, threads,
+    )  # fmt: skip
+
+
+def _n_own(own: NDArray[np.intp] | None) -> int:
+    return 0 if own is None else 1
+
+
+def _unit(near: Neighbors, column: int) -> _Array:
+    """The squared distances (Q, 1) of a neighbour, or of the last where that coincides, or 1."""
+    unit, last = near.distances[:, column : column + 1] ** 2, near.distances[:, -1:] ** 2
+    return np.where(unit > 0, unit, np.where(last > 0, last, 1.0))
+
+
+def _fitted(
+    index: NeighborIndex,
+    values: _Array,
+    bases: _Array,
+    own: NDArray[np.intp] | None,
+    k: int,
+    factor: float,
+    gamma: float,
+    threads: int,
+) -> tuple[_Array, Neighbors]:
+    """The estimates (Q, n) by the k nearest points but for `own`, and the neighbours that they come from.
+
+    Of these the first half is enough where all others have no weight.
+    """
+    half, n_own = k // 2 + 1, _n_own(own)
+    narrow = 2 * _NO_WEIGHT * factor < 1
+    near = index.nearest(bases, (half if narrow else k) + n_own, threads)
+    fitted = _estimates(index, values, bases, own, near, [factor], [gamma], threads, k // 2)[:, 0, 0]
+    if narrow:
+        squares = near.distances[:, [n_own, -1]] ** 2
+        short = np.flatnonzero(squares[:, 1] - squares[:, 0] <= 2 * _NO_WEIGHT * factor * squares[:, 1])
+        if len(short):
+            more = index.nearest(bases[short], k + n_own, threads)
+            own = None if own is None else own[short]
+            fitted[short] = _estimates(index, values, bases[short], own, more, [factor], [gamma], threads)[:, 0, 0]
+    return fitted, near
 
 
 def _tuned(
@@ -339,7 +390,8 @@ def _tuned(
         total = np.zeros((len(factors), len(gammas)))
         for part in batches(len(rows), total.size * values.shape[1]):
             some = Neighbors(near.indices[part], near.distances[part])
-            fitted = _estimates(index, values, index.points[rows[part]], some, factors, gammas, threads)
+            own = rows[part]
+            fitted = _estimates(index, values, index.points[own], own, some, factors, gammas, threads)
             total += np.sum((fitted - values[rows[part], np.newaxis, np.newaxis]) ** 2, axis=(0, 3))
         return total / len(rows)
 
@@ -364,9 +416,8 @@ def _averaged_derivatives(
 ) -> _Array:
     """The mean of DH^T DH over the rows, by the columns that A maps from."""
     m = index.points.shape[1]
-    k = near.distances.shape[1]
-    unit = near.distances[:, k // 2 : k // 2 + 1] ** 2
-    bandwidth = factor * np.where(unit > 0, unit, 1.0)
+    near = _others(near, rows)
+    bandwidth = factor * _unit(near, near.distances.shape[1] // 2)
     total = np.zeros((m, m))
     with one_blas_thread():
         for part in batches(len(rows), m * values.shape[1]):

@@ -83,9 +83,12 @@ def local_derivatives(
 def local_estimates(
     points: _Array,
     values: _Array,
+    counts: _Array,
     bases: _Array,
     indices: _IndexArray,
     distances: _Array,
+    bandwidths: _Array,
+    left_out: _IndexArray | None,
     factors: _Array,
     gammas: _Array,
     n_threads: int,
