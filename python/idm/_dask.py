@@ -11,6 +11,8 @@ from idm._on_disk import is_dask
 from idm._validation import check_block, check_dense, check_masks
 
 _ChooseRows = Callable[[int], NDArray[np.intp]]
+# Sums that are added in one task.
+_SUMMED = 8
 
 
 def _dask() -> Any:
@@ -47,7 +49,20 @@ def dask_sample(X: Any, y: Any, choose: _ChooseRows, *, labels: bool) -> dict[st
         )
     )
     points, values = zip(*taken, strict=True)
-    return {"X": _joined(points), "y": np.concatenate(values), "n_rows": n, "rows": None if len(rows) == n else rows}
+    sample = {"X": _joined(points), "y": np.concatenate(values), "n_rows": n}
+    if len(rows) == n:
+        return sample | {"rows": None}
+    filled = [(points, features) for points, features, length in zip(chunks, y, lengths, strict=True) if length]
+    return sample | {"rows": rows, "total": lambda of_part: _total(dask, of_part, filled)}
+
+
+def _total(dask: Any, of_part: Any, chunks: Sequence[tuple[Any, Any]]) -> Any:
+    """The sum of what a function makes of each chunk, where it is; sums of sums come to the client."""
+    shared = dask.delayed(of_part, pure=True, traverse=False)
+    parts = [shared(points, features) for points, features in chunks]
+    while len(parts) > 1:
+        parts = [dask.delayed(sum)(parts[i : i + _SUMMED]) for i in range(0, len(parts), _SUMMED)]
+    return parts[0].compute()
 
 
 def _is_frame(X: Any) -> bool:

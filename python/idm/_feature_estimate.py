@@ -1,7 +1,7 @@
 """The feature at every row, by an estimate that did not see the row's own y (section 10 of the method)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -11,28 +11,32 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
 
-from idm import _core
 from idm._batches import batches
 from idm._linear_map import linear_map
-from idm._neighbors import NeighborIndex, Neighbors
+from idm._local_estimates import (
+    FACTORS,
+    GAMMAS,
+    N_NEIGHBORS,
+    Choice,
+    WeightedPoints,
+    averaged_derivatives,
+    local_estimates,
+    others,
+    tuned,
+)
+from idm._neighbors import NeighborIndex
 from idm._threads import one_blas_thread
 from idm._warnings import warn
 from idm.exceptions import FeatureOutlierWarning, UnpredictableFeatureWarning
 
 _Array: TypeAlias = NDArray[np.float64]
 
-_N_NEIGHBORS = 300
-# Weights below exp(-this) do not count; cpp/include/idm/weights.hpp leaves them out a little earlier.
-_NO_WEIGHT = 40.0
-# Bandwidths, in units of the median squared distance of the neighbours, and ridges, in units of the bandwidth.
-_FACTORS = 2.0 ** np.arange(-8, 3)
-_GAMMAS = np.array([1e-6, 1e-3, 1e-1, 1.0, 10.0])
-# Rows that are left out to choose among them, and the multiply-adds that these may cost.
+# Rows that are left out to choose bandwidth and ridge, and the multiply-adds that these may cost.
 _LEAST_LEFT_OUT, _MOST_LEFT_OUT, _MOST_WORK = 100, 2000, 2e10
 _MOST_ROUNDS = 8
 # A round of structural adaptation ends the search unless the squared error falls by this share, and by m / N more: it
 # chooses among m directions. Errors below this share of the spread need no further round.
-_GAIN, _GOOD_ENOUGH = 0.01, 0.003
+_GAIN, GOOD_ENOUGH = 0.01, 0.003
 # Features out of proportion: at most this share of the rows, beyond a gap of this factor in |y - median|, whose rows do
 # not lie together. Columns with no more distinct values than this are classes, however rare.
 _OUTLIER_SHARE, _OUTLIER_GAP, _MOST_CLASSES = 0.05, 10.0, 20
@@ -42,10 +46,6 @@ _N_PAIRS = 20_000
 
 class FeatureEstimate(Protocol):
     """The feature at rows of the fit, without their own y, and at new rows."""
-
-    @property
-    def left_out(self) -> _Array:
-        """(N, n), without the row's own y."""
 
     @property
     def relevance(self) -> _Array | None:
@@ -68,7 +68,7 @@ def fit_estimate(
         columns = [np.bincount(of_rows, weights=column) for column in values.T]
         points, values = distinct, np.stack(columns, axis=1) / counts
     if estimator is None:
-        estimate: FeatureEstimate = adapted_estimate(points, values, random_state, threads)
+        estimate: LocalAffine | CrossFitted | Mean = adapted_estimate(points, values, random_state, threads)
     else:
         estimate = CrossFitted(estimator, points, values, random_state)
     score = _score(values, estimate.left_out)
@@ -126,7 +126,7 @@ def _lie_together(points: _Array, rows: NDArray[np.intp], threads: int) -> bool:
     """Whether the nearest of these rows are such rows far more often than by chance."""
     k, n_pairs = min(10, len(points) - 1), len(rows) * (len(rows) - 1)
     near = NeighborIndex(points).nearest(points[rows], k + 1, threads)
-    found = int(np.isin(_others(near, rows).indices, rows).sum())
+    found = int(np.isin(others(near, rows).indices, rows).sum())
     return found > 3 + 3 * n_pairs * k / (len(points) - 1)
 
 
@@ -164,7 +164,7 @@ class Mean:
 
 def _distinct_rows(points: _Array) -> tuple[_Array, NDArray[np.intp] | None]:
     """The distinct rows and the number of that of each row; None if all differ, which one sum of each row tells."""
-    sums = np.sort(_mapped(points, points[0], np.random.RandomState(0).uniform(1, 2, (points.shape[1], 1)))[:, 0])
+    sums = np.sort(linear_map(points - points[0], np.random.RandomState(0).uniform(1, 2, (points.shape[1], 1)))[:, 0])
     if (np.diff(sums) != 0).all():
         return points, None
     distinct, of_rows = np.unique(points, axis=0, return_inverse=True)
@@ -215,12 +215,23 @@ def _finite(predicted: Any, shape: tuple[int, ...]) -> _Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalAffine:
-    """Local affine regression after the linear map x -> (x - centre) A, which shrinks what y does not depend on."""
+class Straightened:
+    """The linear map x -> (x - centre) A, in units of the data, which shrinks what y does not depend on."""
 
     units: tuple[float, float]  # of points and values, powers of 2: squares of what is below stay in range
     centre: _Array  # (m,)
     A: _Array | None  # (m, m); None: the points as they are
+
+    def points(self, points: _Array) -> _Array:
+        """Of points (Q, m)."""
+        points = points / self.units[0]
+        return points if self.A is None else linear_map(points - self.centre, self.A)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalAffine(Straightened):
+    """Local affine regression on the rows of the fit, after the linear map."""
+
     index: NeighborIndex  # of the data, mapped
     values: _Array  # (N, n)
     factor: float  # bandwidth, in units of the median squared distance of the neighbours
@@ -230,11 +241,13 @@ class LocalAffine:
 
     def at(self, queries: _Array, threads: int) -> _Array:
         """See FeatureEstimate. Each row's result depends on that row alone, to the bit."""
-        mapped = _mapped(queries / self.units[0], self.centre, self.A)
-        k = min(_N_NEIGHBORS, len(self.index))
-        fitted, near = _fitted(self.index, self.values, mapped, None, k, self.factor, self.gamma, threads)
-        twins = near.twins()
+        data, choice = _rows_of(self.index, self.values), Choice(factor=self.factor, gamma=self.gamma)
+        fitted, twins = local_estimates(data, self.points(queries), None, choice, threads)
         return np.where(twins[:, np.newaxis] >= 0, self.left_out[twins], self.units[1] * fitted)
+
+
+def _rows_of(index: NeighborIndex, values: _Array) -> WeightedPoints:
+    return WeightedPoints(index=index, values=values, counts=np.ones((len(values), 1)))
 
 
 def adapted_estimate(points: _Array, values: _Array, random_state: np.random.RandomState, threads: int) -> LocalAffine:
@@ -246,43 +259,44 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
     """
     n, m = points.shape
     units = _power_of_two(points), _power_of_two(values)
-    points, values = points / units[0], values / units[1]
-    k = min(_N_NEIGHBORS, n - 1)
-    wide = m > k
+    straight = Straightened(units=units, centre=(points / units[0]).mean(axis=0), A=None)
+    values = values / units[1]
+    k = min(N_NEIGHBORS, n - 1)
     rows = np.sort(random_state.permutation(n)[: _n_left_out(m, k)])
-    centre, shrink = points.mean(axis=0), 0.5
-    A: _Array | None = None
+    spread, shrink, best_error = float(np.sum(np.var(values, axis=0))), 0.5, np.inf
     A2: _Array | None = None
-    spread = float(np.sum(np.var(values, axis=0)))
-    best_error = np.inf
     for _ in range(_MOST_ROUNDS + 1):
-        index = NeighborIndex(_mapped(points, centre, A))
-        near = index.nearest(index.points[rows], k + 1, threads)
-        error, factor, gamma = _tuned(index, values, rows, near, threads)
+        data = _rows_of(NeighborIndex(straight.points(points)), values)
+        bases = data.index.points[rows]
+        near = data.near(bases, rows, threads)
+        choice, error = tuned(data, bases, rows, near, values[rows], np.ones(len(rows)), threads)
         gain = 1 - error / best_error if best_error > 0 else 0.0
         if not np.isfinite(best_error) or gain > m / n:
-            A2 = None if wide else _averaged_derivatives(index, values, rows, near, factor, gamma, A, threads)
-            best_error, best = error, (A, index, near, factor, gamma, A2)
-        good = m == 1 or error <= _GOOD_ENOUGH**2 * spread
+            A2 = None if m > k else averaged_derivatives(data, bases, rows, near, choice, threads)
+            if A2 is not None and straight.A is not None:  # by the columns that A maps from
+                with one_blas_thread():
+                    A2 = straight.A @ A2 @ straight.A.T
+            best_error, best = error, (straight, data, near, choice, A2)
+        good = m == 1 or error <= GOOD_ENOUGH**2 * spread
         if good or gain < _GAIN + m / n or A2 is None or not A2.any():
             break
-        A, shrink = _next_map(A2, shrink), shrink / 4
-    A, index, near, factor, gamma, A2 = best
-    left_out = np.empty_like(values)
+        straight, shrink = replace(straight, A=_next_map(A2, shrink)), shrink / 4
+    straight, data, near, choice, A2 = best
+    index, left_out = data.index, np.empty_like(values)
+    left_out[rows], _ = local_estimates(data, index.points[rows], rows, choice, threads, near)
     order = np.setdiff1d(index.order(), rows, assume_unique=True)
-    left_out[rows] = _estimates(index, values, index.points[rows], rows, near, [factor], [gamma], threads)[:, 0, 0]
     for some in (order[part] for part in batches(len(order), k)):
-        left_out[some], _ = _fitted(index, values, index.points[some], some, k, factor, gamma, threads)
+        left_out[some], _ = local_estimates(data, index.points[some], some, choice, threads)
     with np.errstate(over="ignore"):
         relevance = None if A2 is None else A2 * (units[1] / units[0]) * (units[1] / units[0])
     return LocalAffine(
         units=units,
-        centre=centre,
-        A=A,
+        centre=straight.centre,
+        A=straight.A,
         index=index,
         values=values,
-        factor=factor,
-        gamma=gamma,
+        factor=choice.factor,
+        gamma=choice.gamma,
         left_out=units[1] * left_out,
         relevance=relevance,
     )
@@ -296,8 +310,8 @@ def _power_of_two(values: _Array) -> float:
 def _n_left_out(m: int, k: int) -> int:
     """How many rows are left out: each has a matrix per bandwidth, and a factorisation per bandwidth and ridge."""
     size = min(m, k)
-    products = k * k * m if m > k else len(_FACTORS) * k * m * m
-    work = products + len(_FACTORS) * len(_GAMMAS) * size**3 / 3
+    products = k * k * m if m > k else len(FACTORS) * k * m * m
+    work = products + len(FACTORS) * len(GAMMAS) * size**3 / 3
     return int(np.clip(_MOST_WORK / work, _LEAST_LEFT_OUT, _MOST_LEFT_OUT))
 
 
@@ -308,124 +322,3 @@ def _next_map(A2: _Array, shrink: float) -> _Array:
         roots = np.sqrt(np.maximum(eigenvalues, 0) / eigenvalues[-1] + shrink**2 / 5)
         A: _Array = (V * roots) @ V.T
     return A
-
-
-def _mapped(points: _Array, centre: _Array, A: _Array | None) -> _Array:
-    """(x - centre) A."""
-    return points if A is None else linear_map(points - centre, A)
-
-
-def _others(near: Neighbors, rows: NDArray[np.intp]) -> Neighbors:
-    """The neighbours of some points without themselves; where they are not among them, without the last."""
-    k = near.indices.shape[1] - 1
-    own = near.indices == rows[:, np.newaxis]
-    own[~own.any(axis=1), -1] = True
-    return Neighbors(near.indices[~own].reshape(-1, k), near.distances[~own].reshape(-1, k))
-
-
-def _estimates(
-    index: NeighborIndex,
-    values: _Array,
-    bases: _Array,
-    own: NDArray[np.intp] | None,
-    near: Neighbors,
-    factors: Any,
-    gammas: Any,
-    threads: int,
-    middle: int | None = None,
-) -> _Array:
-    """(Q, F, G, n), for each bandwidth and each ridge, without the point `own` of each base."""
-    middle = (near.indices.shape[1] - _n_own(own)) // 2 if middle is None else middle
-    f, g = (np.asarray(numbers, dtype=np.float64).reshape(1, -1) for numbers in (factors, gammas))
-    return _core.local_estimates(
-        index.points, values, np.ones((len(values), 1)), bases, *near, _unit(near, middle + _n_own(own)),
-        None if own is None else own.reshape(-1, 1), f, g, threads,
-    )  # fmt: skip
-
-
-def _n_own(own: NDArray[np.intp] | None) -> int:
-    return 0 if own is None else 1
-
-
-def _unit(near: Neighbors, column: int) -> _Array:
-    """The squared distances (Q, 1) of a neighbour, or of the last where that coincides, or 1."""
-    unit, last = near.distances[:, column : column + 1] ** 2, near.distances[:, -1:] ** 2
-    return np.where(unit > 0, unit, np.where(last > 0, last, 1.0))
-
-
-def _fitted(
-    index: NeighborIndex,
-    values: _Array,
-    bases: _Array,
-    own: NDArray[np.intp] | None,
-    k: int,
-    factor: float,
-    gamma: float,
-    threads: int,
-) -> tuple[_Array, Neighbors]:
-    """The estimates (Q, n) by the k nearest points but for `own`, and the neighbours that they come from.
-
-    Of these the first half is enough where all others have no weight.
-    """
-    half, n_own = k // 2 + 1, _n_own(own)
-    narrow = 2 * _NO_WEIGHT * factor < 1
-    near = index.nearest(bases, (half if narrow else k) + n_own, threads)
-    fitted = _estimates(index, values, bases, own, near, [factor], [gamma], threads, k // 2)[:, 0, 0]
-    if narrow:
-        squares = near.distances[:, [n_own, -1]] ** 2
-        short = np.flatnonzero(squares[:, 1] - squares[:, 0] <= 2 * _NO_WEIGHT * factor * squares[:, 1])
-        if len(short):
-            more = index.nearest(bases[short], k + n_own, threads)
-            own = None if own is None else own[short]
-            fitted[short] = _estimates(index, values, bases[short], own, more, [factor], [gamma], threads)[:, 0, 0]
-    return fitted, near
-
-
-def _tuned(
-    index: NeighborIndex, values: _Array, rows: NDArray[np.intp], near: Neighbors, threads: int
-) -> tuple[float, float, float]:
-    """The least mean squared error at the rows, and the bandwidth and the ridge that have it."""
-
-    def errors(factors: Any, gammas: Any) -> _Array:
-        total = np.zeros((len(factors), len(gammas)))
-        for part in batches(len(rows), total.size * values.shape[1]):
-            some = Neighbors(near.indices[part], near.distances[part])
-            own = rows[part]
-            fitted = _estimates(index, values, index.points[own], own, some, factors, gammas, threads)
-            total += np.sum((fitted - values[rows[part], np.newaxis, np.newaxis]) ** 2, axis=(0, 3))
-        return total / len(rows)
-
-    coarse = errors(_FACTORS, _GAMMAS)
-    f, g = np.unravel_index(np.argmin(coarse), coarse.shape)
-    factors = _FACTORS[f] * 2.0 ** np.array([0.0, -0.5, 0.5])
-    fine = errors(factors[1:], _GAMMAS[g : g + 1])[:, 0]
-    candidates = np.array([coarse[f, g], *fine])
-    best = int(np.argmin(candidates))
-    return float(candidates[best]), float(factors[best]), float(_GAMMAS[g])
-
-
-def _averaged_derivatives(
-    index: NeighborIndex,
-    values: _Array,
-    rows: NDArray[np.intp],
-    near: Neighbors,
-    factor: float,
-    gamma: float,
-    A: _Array | None,
-    threads: int,
-) -> _Array:
-    """The mean of DH^T DH over the rows, by the columns that A maps from."""
-    m = index.points.shape[1]
-    near = _others(near, rows)
-    bandwidth = factor * _unit(near, near.distances.shape[1] // 2)
-    total = np.zeros((m, m))
-    with one_blas_thread():
-        for part in batches(len(rows), m * values.shape[1]):
-            derivatives, _ = _core.local_derivatives(
-                index.points, values, index.points[rows[part]], None, near.indices[part], near.distances[part],
-                bandwidth[part], "affine", gamma, threads,
-            )  # fmt: skip
-            by_column = derivatives.reshape(-1, m)
-            total += by_column.T @ by_column
-        total = total if A is None else A @ total @ A.T
-    return total / len(rows)

@@ -1,5 +1,7 @@
 """The iterated diffusion map as estimators, of features and of class labels (Algorithm 2, sections 4.1 to 4.3)."""
 
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -24,6 +26,20 @@ _PAPER_TAU = {
     "sphere-x": 0.7,
     "sphere-twist": 0.6,
 }
+
+
+def _columns(y: Any) -> _Array:
+    """Features, as (rows, n)."""
+    return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+
+
+def _shares(classes: NDArray[Any], y: Any) -> _Array:
+    """(rows, classes): 1 in the column of the label, else 0; NaN for labels that are none of these."""
+    labels = np.asarray(y).ravel()
+    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    shares: _Array = np.eye(len(classes))[codes]
+    shares[classes[codes] != labels] = np.nan
+    return shares
 
 
 class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
@@ -201,7 +217,7 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
         with all_or_nothing(self):
             sample, random_state = self._sampled(X, y)
             points, given = estimator_data(self, sample.X, sample.y)
-            self._fit(X, sample, points, given.reshape(len(points), -1), random_state)
+            self._fit(X, replace(sample, y=given), points, _columns, random_state)
             self._one_feature = given.ndim == 1
         return self
 
@@ -290,8 +306,8 @@ class IteratedDiffusionMapClassifier(ClassifierMixin, IteratedMap):  # type: ign
         """
         with all_or_nothing(self):
             sample, random_state = self._sampled(X, y)
-            points, classes, codes = estimator_labels(self, sample.X, sample.y)
-            self._fit(X, sample, points, np.eye(len(classes))[codes], random_state)
+            points, labels, classes = estimator_labels(self, sample.X, sample.y)
+            self._fit(X, replace(sample, y=labels), points, partial(_shares, classes), random_state)
             self.classes_ = classes
         return self
 

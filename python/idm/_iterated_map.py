@@ -1,6 +1,8 @@
 """What the estimators of the iterated map share: rows, iterations, result, new points."""
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,9 +14,10 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from idm._batches import Rows, in_batches
+from idm._cells import TotalOf, cell_means
 from idm._dask import lazily
 from idm._extension import warn_unsupported
-from idm._feature_estimate import feature_scale, fit_estimate, outlying_rows
+from idm._feature_estimate import FeatureEstimate, LocalAffine, feature_scale, fit_estimate, outlying_rows
 from idm._feature_map import feature_map
 from idm._fit_rows import FitRows, all_coordinates, held_out_score
 from idm._iteration import Iteration, NewPoints, iterate
@@ -36,6 +39,7 @@ from idm.exceptions import ConstantFeatureWarning
 _Array: TypeAlias = NDArray[np.float64]
 _Rows: TypeAlias = NDArray[np.intp]
 _Self = TypeVar("_Self", bound="IteratedMap")
+_Encode: TypeAlias = Callable[[Any], _Array]
 
 
 class IteratedMap(
@@ -56,9 +60,10 @@ class IteratedMap(
         return sampled(self, X, y, self.subsample, random_state), random_state
 
     def _fit(
-        self: _Self, X: Any, sample: Sample, points: _Array, features: _Array, random_state: np.random.RandomState
+        self: _Self, X: Any, sample: Sample, points: _Array, encode: _Encode, random_state: np.random.RandomState
     ) -> _Self:
-        """Fit the map to the points (S, m) and features (S, n) of a sample of X, which may be all of it."""
+        """Fit the map to the points (S, m) of a sample of X, which may be all of it; `encode` makes features of y."""
+        features = encode(sample.y)
         threads, rows = n_threads(self.n_jobs), sample.rows
         if not np.ptp(features, axis=0).any():
             warn(
@@ -70,7 +75,8 @@ class IteratedMap(
         self._fit_size(sample.n_rows, points.shape[1], features.shape[1], store=store).check()
         with progress(self.max_iter, self.verbose) as shown:
             shown.stage("features")
-            fitted = self._rows(points, features, rows, random_state, threads)
+            total_of = _total_of(sample, encode, 1 if is_dask(X) else threads)
+            fitted = self._rows(points, features, rows, total_of, random_state, threads)
             stopping = self._stopping(held_out=len(fitted.held_out) > 0)
             iterations, records = self._iterate(fitted, stopping, random_state, threads, shown)
             shown.stopped(f"{stopping.reason}")
@@ -104,6 +110,7 @@ class IteratedMap(
         points: _Array,
         features: _Array,
         rows: _Rows | None,
+        total_of: TotalOf | None,
         random_state: np.random.RandomState,
         threads: int,
     ) -> FitRows:
@@ -115,14 +122,20 @@ class IteratedMap(
         n_landmarks = n_landmarks_of(self.n_landmarks, len(train))
         landmarks = train[choose_landmarks(points[train], n_landmarks, random_state)]
         settings = self._settings(n_landmarks, landmarks if rows is None else rows[landmarks])
-        estimate, placing = None, features
+        estimate: FeatureEstimate | None = None
+        placing = features
         if settings.needs_features:
             placing = np.empty_like(features)
             every = slice(None) if len(train) == len(points) else train  # no copy, if it is all of them
             estimate, placing[train] = fit_estimate(
                 self.feature_estimator, points[every], features[every], random_state, threads
             )
-            others, at = np.setdiff1d(np.arange(len(points)), train, assume_unique=True), estimate.at
+            others = np.setdiff1d(np.arange(len(points)), train, assume_unique=True)
+            if total_of is not None and isinstance(estimate, LocalAffine):
+                averaged = cell_means(estimate, total_of, random_state, threads)
+                if averaged is not None:
+                    estimate, others = averaged, np.arange(len(points))
+            at = estimate.at
             if len(others):
                 (placing[others],) = in_batches(lambda part: (at(part, threads),), points[others])
         return FitRows(
@@ -321,6 +334,17 @@ class IteratedMap(
             return self._estimate.at(queries, threads), self._iterations[0].map.supported(queries, threads)
         embedding, supported = self._extend(queries, threads)
         return self._regression.at(embedding), supported
+
+
+def _total_of(sample: Sample, encode: _Encode, threads: int) -> TotalOf | None:
+    """Sums over all rows of X, if there are more than those of the sample."""
+    total = sample.total
+    return None if total is None else lambda sums: total(partial(_of_part, sums, encode, threads))
+
+
+def _of_part(sums: Any, encode: _Encode, threads: int, points: Any, y: Any) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = sums(np.ascontiguousarray(points, dtype=np.float64), encode(y), threads)
+    return found
 
 
 def _relevance(first: Iteration, scale: float) -> _Array:

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from idm import exceptions
 from idm._array_file import DTYPES, FORMAT, VERSION, Arrays, as_list, check_names, fail, read_file
+from idm._cells import CellMeans
 from idm._diffusion_map import DiffusionMap
 from idm._extension import FittedMap
 from idm._feature_estimate import CrossFitted, LocalAffine, Mean
@@ -40,7 +41,7 @@ _ESTIMATORS: dict[str, type[Model]] = {
 }
 _ITERATED: dict[str, Any] = {
     "_regression": Regression | None,
-    "_estimate": LocalAffine | Mean | None,
+    "_estimate": LocalAffine | CellMeans | Mean | None,
     "_scale_": float,
     "_iterations": list[Iteration],
     "_placing": _Array,

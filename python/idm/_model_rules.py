@@ -7,13 +7,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from idm._array_file import fail
+from idm._cells import CellMeans, Cells
 from idm._coordinates import Coordinates, MapOptions
 from idm._diffusion_map import DiffusionMap
 from idm._extension import PLAIN, FittedMap
-from idm._feature_estimate import LocalAffine, Mean
+from idm._feature_estimate import LocalAffine, Mean, Straightened
 from idm._iterated_diffusion_map import IteratedDiffusionMap, IteratedDiffusionMapClassifier
 from idm._iteration import Iteration, Settings
 from idm._iteration_record import IterationRecord
+from idm._local_estimates import Choice, WeightedPoints
 from idm._local_kernel_map import LocalKernelMap
 from idm._metric import Flow
 from idm._neighbors import NeighborIndex
@@ -53,6 +55,12 @@ _ITERATED_RULES = {
     "n_features_in_": _Rule(size="m"),
     "feature_names_in_": _Rule(shape="m"),
 }
+_STRAIGHTENED_RULES = {
+    "units": _Rule(shape="2", low=_POSITIVE),
+    "centre": _Rule(shape="m"),
+    "A": _Rule(shape="m m", any_order=True),
+}
+_CHOICE_RULES = {"factor": _Rule(low=_POSITIVE), "gamma": _Rule(low=0)}
 RULES: dict[type, dict[str, _Rule]] = {
     DiffusionMap: {
         "embedding_": _Rule(shape="N q"),
@@ -83,16 +91,22 @@ RULES: dict[type, dict[str, _Rule]] = {
         "A": _Rule(shape="q n", any_order=True),
         "constant": _Rule(shape="n"),
     },
+    Straightened: _STRAIGHTENED_RULES,
+    Choice: _CHOICE_RULES,
     LocalAffine: {
-        "units": _Rule(shape="2", low=_POSITIVE),
-        "centre": _Rule(shape="m"),
-        "A": _Rule(shape="m m", any_order=True),
+        **_STRAIGHTENED_RULES,
+        **_CHOICE_RULES,
         "index": _Rule(shape="T m"),
         "values": _Rule(shape="T n"),
-        "factor": _Rule(low=_POSITIVE),
-        "gamma": _Rule(low=0),
         "left_out": _Rule(shape="T n"),
         "relevance": _Rule(shape="m m", any_order=True, low=-np.inf, high=np.inf),
+    },
+    CellMeans: {"relevance": _Rule(shape="m m", any_order=True, low=-np.inf, high=np.inf)},
+    Cells: {"centres": _Rule(shape="T m"), "middle": _Rule(shape="n")},
+    WeightedPoints: {
+        "index": _Rule(shape="T m"),
+        "values": _Rule(shape="T n"),
+        "counts": _Rule(shape="T 1", low=1),
     },
     Mean: {"mean": _Rule(shape="n"), "n_rows": _Rule(low=1, most="N"), "n_columns": _Rule(size="m")},
     Iteration: {

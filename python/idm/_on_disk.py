@@ -44,6 +44,9 @@ class OnDisk:
         for start in range(0, n, size):
             yield start, self._check(np.asarray(self._array[start : start + size]), start)
 
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        return self._check(np.asarray(self._array[rows]), rows.start)
+
     def take(self, rows: NDArray[np.intp]) -> NDArray[Any]:
         """Some rows, by increasing numbers, after a check of all."""
         taken = []

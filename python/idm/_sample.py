@@ -1,7 +1,8 @@
 """The rows of a fit: all of them, or a random part of many, read where they are."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +10,13 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.random import sample_without_replacement
 
+from idm._batches import Rows, batches
 from idm._dask import dask_sample
-from idm._on_disk import is_dask, is_on_disk
+from idm._on_disk import OnDisk, is_dask, is_on_disk
 from idm._validation import as_integer, check_block, estimator_queries, features_on_disk
+
+# What a function makes of X and y of some rows.
+OfPart: TypeAlias = Callable[[Any, Any], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +27,7 @@ class Sample:
     y: Any
     n_rows: int  # that there are
     rows: NDArray[np.intp] | None  # increasing; None: all rows
+    total: Callable[[OfPart], NDArray[np.int64]] | None = None  # its sum over all rows; None: these are all
 
 
 def sampled(
@@ -40,12 +46,26 @@ def sampled(
     check_consistent_length(X, y)
     points = estimator_queries(estimator, X, reset=True)
     if is_on_disk(y):
-        values = features_on_disk(y, labels=labels).take(rows)
+        features: Any = features_on_disk(y, labels=labels)
+        values = features.take(rows)
     else:
-        check_block(y, "y", 0, labels=labels)
+        features = check_block(y, "y", 0, labels=labels)
         values = _safe_indexing(y, rows)
     chosen = _safe_indexing(X, rows) if isinstance(points, np.ndarray) else points.take(rows)
-    return Sample(X=chosen, y=values, n_rows=n, rows=None if len(rows) == n else rows)
+    if len(rows) == n:
+        return Sample(X=chosen, y=values, n_rows=n, rows=None)
+    return Sample(X=chosen, y=values, n_rows=n, rows=rows, total=lambda of_part: _total(of_part, points, features))
+
+
+def _total(of_part: OfPart, points: Rows, features: Any) -> NDArray[np.int64]:
+    """Part by part; features may be on a disk, too."""
+    total: Any = 0
+    for start, block in points.blocks() if isinstance(points, OnDisk) else [(0, points)]:
+        values = features[start : start + len(block)]
+        for part in batches(len(block)):
+            total = total + of_part(block[part], values[part])
+    result: NDArray[np.int64] = total
+    return result
 
 
 def _n_rows(X: Any) -> int:

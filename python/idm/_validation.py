@@ -159,10 +159,8 @@ def estimator_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tupl
     return _own(points, X), features
 
 
-def estimator_labels(
-    estimator: BaseEstimator, X: ArrayLike, y: ArrayLike
-) -> tuple[_Array, NDArray[Any], NDArray[np.intp]]:
-    """The X of a classifier's fit (not the caller's own), the labels, and the number of that of each row."""
+def estimator_labels(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tuple[_Array, NDArray[Any], NDArray[Any]]:
+    """The X of a classifier's fit (not the caller's own), the label of each row, and the classes."""
     _check_kind(X, "X")
     check_dense(y, "y")
     check_masks(y, "y")
@@ -170,7 +168,7 @@ def estimator_labels(
     _check_range(points, "X")
     _check_apart(points)
     try:
-        classes, codes = np.unique(labels, return_inverse=True)
+        classes = np.unique(labels)
     except TypeError as error:
         types = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise ValueError(
@@ -178,7 +176,7 @@ def estimator_labels(
             "all others one type, with y.astype(str) for example"
         ) from error
     check_classification_targets(labels)
-    return _own(points, X), classes, codes
+    return _own(points, X), labels, classes
 
 
 def as_features(value: ArrayLike, name: str, *, n_rows: int) -> NDArray[np.float64]:
