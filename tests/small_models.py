@@ -34,6 +34,12 @@ def _named():
     return model
 
 
+def _averaged():
+    X, _, y = idm.datasets.make_annulus(900, feature="radius", random_state=0)
+    noisy = y[:, 0] + y.std() * np.random.default_rng(5).normal(size=len(y))
+    return idm.IteratedDiffusionMap(**_SETTINGS, subsample=100, store_embedding=False).fit(X, noisy)
+
+
 def _wide():
     X = np.random.default_rng(0).normal(size=(40, 60))
     return idm.IteratedDiffusionMap(**_SETTINGS).fit(X, X[:, 0] ** 2)
@@ -69,6 +75,7 @@ MODELS = {
     "two features": lambda: _iterated(lambda X, y: np.column_stack([y, X[:, 0]])),
     "affine derivatives": lambda: _iterated(lambda X, y: np.hstack([y, X]), feature_change="derivative"),
     "derivatives": lambda: _iterated(feature_change="derivative", derivative="regression", early_stopping=False),
+    "means of cells": _averaged,
     "unrelated feature": lambda: _iterated(_unrelated),
     "named columns": _named,
     "more columns than rows": _wide,

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 import idm
+from idm._cells import CellMeans
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
@@ -62,6 +63,16 @@ def test_arrays(client, in_memory, chunks):
     np.testing.assert_array_equal(coordinates, in_memory.embedding_)
     np.testing.assert_array_equal(features, in_memory.predict(X))
     np.testing.assert_array_equal(supported, in_memory.supported(X))
+
+
+@pytest.mark.parametrize("chunks", [(2000, 2), ((1, 0, 4999, 1000), (2,))], ids=["equal", "unequal"])
+def test_noise_is_averaged_where_the_chunks_are(client, chunks):
+    points, _, features = idm.datasets.make_annulus(6000, feature="radius", random_state=0)
+    noisy = features + 0.3 * features.std() * np.random.default_rng(0).normal(size=features.shape)
+    in_memory = model().fit(points, noisy)
+    assert isinstance(in_memory._estimate, CellMeans)
+    found = model().fit(da.from_array(points, chunks=chunks), da.from_array(noisy, chunks=(1700, 1)))
+    np.testing.assert_array_equal(found.transform(points), in_memory.embedding_)
 
 
 def test_fit_transform_is_lazy_too(client, in_memory):

@@ -62,6 +62,16 @@ def test_what_does_not_matter_is_shrunk(rng):
     assert lengths[1:].max() < 0.03 * lengths[0]
 
 
+@pytest.mark.large
+def test_a_part_of_many_rows_finds_the_map_first(rng, monkeypatch):
+    X, new = rng.uniform(-1, 1, (21_000, 4)), rng.uniform(-1, 1, (1000, 4))
+    y, y_new = (feature(Z) + Z[:, 1:2] ** 2 / 2 for Z in (X, new))
+    found = error(fitted(X, y), new, y_new)
+    assert found < 0.0011
+    monkeypatch.setattr("idm._feature_estimate._FIRST_PART", len(X))
+    assert found < 0.5 * error(fitted(X, y), new, y_new)
+
+
 @pytest.mark.parametrize("estimator", [None, Ridge()])
 def test_copies_are_left_out_together(rng, estimator):
     X, noise = np.repeat(rng.normal(size=(300, 2)), 2, axis=0), np.repeat(rng.normal(size=(300, 1)), 2, axis=0)

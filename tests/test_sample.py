@@ -33,7 +33,7 @@ def test_a_fit_of_all_rows_draws_no_sample():
     np.testing.assert_array_equal(every.embedding_, none.embedding_)
 
 
-def test_features_of_rows_that_are_not_fitted_are_not_used():
+def test_without_noise_features_of_rows_that_are_not_fitted_are_not_used():
     estimator = model(subsample=1000)
     rows = sampled(estimator, X, y, 1000, np.random.RandomState(0)).rows
     changed = np.full_like(y, 7.0)

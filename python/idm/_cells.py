@@ -18,63 +18,69 @@ from idm._neighbors import NeighborIndex
 
 _Array: TypeAlias = NDArray[np.float64]
 _Sums: TypeAlias = NDArray[np.int64]
-# What adds up what a function makes of the points and features of every part of the data.
-TotalOf: TypeAlias = Callable[[Callable[[_Array, _Array], _Sums]], _Sums]
+# What adds up what a function makes of the points and features of every part of the data, on so many threads.
+TotalOf: TypeAlias = Callable[[Callable[[_Array, _Array, int], _Sums]], _Sums]
 
 # One in so many of the rows of a sample is a centre.
-_SHARE = 4
+_SHARE = 2
 # An estimate whose bandwidth is narrower than this wants points that are nearer to each other, not averages.
 _LEAST_FACTOR = 2.0**-5
 # Cells that are left out to choose a bandwidth, and rows at which both estimates are compared.
 _MOST_LEFT_OUT, _MOST_COMPARED = 2000, 20_000
-# Sums are of integers, in units of 2^-44 of the spread: they are the same in any order, to the bit. 2^18 rows of a cell
-# fit into 63 bits.
-_ONE = 2.0**44
+# Rows that are farther from their centre in a column, or from the middle of the features, than so many spreads of the
+# sample are not used.
+_FARTHEST = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cells:
-    """Which row belongs to which centre, and what the rows of a part add to the sums."""
+    """Which row belongs to which centre."""
 
     straight: Straightened
     centres: NeighborIndex  # (C, m), mapped
-    middle: _Array  # (n,), of the features in their units; those that are farther from it than 1 are not used
 
-    def of(self, mapped: _Array, threads: int) -> tuple[NDArray[np.intp], _Array]:
-        """The cells (Q,) of points, and how far (Q,) these are from the centres."""
-        nearest = self.centres.nearest(mapped, 1, threads)
-        return nearest.indices[:, 0], nearest.distances[:, 0]
+    def of(self, mapped: _Array, threads: int) -> NDArray[np.intp]:
+        """The cells (Q,) of mapped points."""
+        return self.centres.nearest(mapped, 1, threads).indices[:, 0]
 
-    def sums(self, points: _Array, values: _Array, threads: int = 1) -> _Sums:
-        """(C, 1 + m + n): the number of the rows of each cell, and the sums of x - centre and y - middle, as integers.
 
-        Rows that are farther from all centres than the data are wide, and those whose feature is far from all of the
-        sample or missing, are left out.
+@dataclass(frozen=True, kw_only=True)
+class CellSums:
+    """What the rows of a part add to the sums of their cells, as integers: the same in any order, to the bit."""
+
+    cells: Cells
+    middle: _Array  # (n,), of the features in their units
+    one: float  # the integer that 1 is; the sum of all rows stays in range
+
+    def of(self, points: _Array, values: _Array, threads: int) -> _Sums:
+        """(C, 1 + m + n): the number of the rows of each cell, and the sums of x - centre and of y - middle.
+
+        Rows far from all of the sample, by x or by y, and those whose feature is missing are left out.
         """
-        mapped, changes = self.straight.points(points), values / self.straight.units[1] - self.middle
-        cells, distances = self.of(mapped, threads)
-        used = (distances <= 1) & (np.abs(changes) <= 1).all(axis=1)
-        cells, mapped, changes = cells[used], mapped[used], changes[used]
-        terms = np.empty((len(cells), 1 + mapped.shape[1] + changes.shape[1]), dtype=np.int64)
-        terms[:, 0] = 1
-        terms[:, 1:] = np.rint(_ONE * np.hstack([mapped - self.centres.points[cells], changes]))
-        total = np.zeros((len(self.centres), terms.shape[1]), dtype=np.int64)
+        straight, centres = self.cells.straight, self.cells.centres
+        mapped = straight.points(points)
+        cells = self.cells.of(mapped, threads)
+        changes = np.hstack([mapped - centres.points[cells], values / straight.units[1] - self.middle])
+        used = (np.abs(changes) <= _FARTHEST).all(axis=1)
+        cells, changes = cells[used], changes[used]
+        terms = np.ones((len(cells), 1 + changes.shape[1]), dtype=np.int64)
+        terms[:, 1:] = np.rint(self.one * changes)
+        total = np.zeros((len(centres), terms.shape[1]), dtype=np.int64)
         order = np.argsort(cells, kind="stable")
         found, starts = np.unique(cells[order], return_index=True)
         if len(found):
             total[found] = np.add.reduceat(terms[order], starts, axis=0)
         return total
 
-    def means(self, total: _Sums) -> tuple["Cells", WeightedPoints]:
+    def means(self, total: _Sums) -> tuple[Cells, WeightedPoints]:
         """The cells that have rows, and the means of these."""
         filled = total[:, 0] > 0
-        centres, total = self.centres.points[filled], total[filled]
-        counts = total[:, :1].astype(np.float64)
-        means = total[:, 1:] / (_ONE * counts)
-        m = centres.shape[1]
-        index = NeighborIndex(centres + means[:, :m])
-        data = WeightedPoints(index=index, values=self.middle + means[:, m:], counts=counts)
-        return Cells(straight=self.straight, centres=NeighborIndex(centres), middle=self.middle), data
+        centres, counts = self.cells.centres.points[filled], total[filled, :1].astype(np.float64)
+        means, m = total[filled, 1:] / (self.one * counts), centres.shape[1]
+        data = WeightedPoints(
+            index=NeighborIndex(centres + means[:, :m]), values=self.middle + means[:, m:], counts=counts
+        )
+        return Cells(straight=self.cells.straight, centres=NeighborIndex(centres)), data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,14 +98,14 @@ class CellMeans:
     def at(self, queries: _Array, threads: int) -> _Array:
         """See FeatureEstimate. Each row's result depends on that row alone, to the bit."""
         mapped = self.cells.straight.points(queries)
-        own, _ = self.cells.of(mapped, threads)
+        own = self.cells.of(mapped, threads)
         return self.cells.straight.units[1] * local_estimates(self.data, mapped, own, self.choice, threads)[0]
 
 
 def cell_means(
-    rows: LocalAffine, total_of: TotalOf, random_state: np.random.RandomState, threads: int
+    rows: LocalAffine, total_of: TotalOf, n_rows: int, random_state: np.random.RandomState, threads: int
 ) -> CellMeans | None:
-    """The estimate by means of all rows, if that of a sample of them has noise to average, and if it is better then.
+    """The estimate by means of all `n_rows` rows, if that of a sample has noise to average, and if it is better then.
 
     Better: at rows of the sample, by the squared error of what did not see them.
     """
@@ -111,17 +117,20 @@ def cell_means(
     order = random_state.permutation(n)
     low, high = values.min(axis=0), values.max(axis=0)
     centres = NeighborIndex(rows.index.points[np.sort(order[: max(2, n // _SHARE)])])
-    cells = Cells(
-        straight=Straightened(units=rows.units, centre=rows.centre, A=rows.A), centres=centres, middle=(low + high) / 2
+    straight = Straightened(units=rows.units, centre=rows.centre, A=rows.A)
+    sums = CellSums(
+        cells=Cells(straight=straight, centres=centres),
+        middle=(low + high) / 2,
+        one=2.0 ** (62 - n_rows.bit_length()) / _FARTHEST,
     )
-    cells, data = cells.means(total_of(cells.sums))
+    cells, data = sums.means(total_of(sums.of))
     some = np.sort(random_state.permutation(len(data.index))[:_MOST_LEFT_OUT])
     bases, near = data.index.points[some], data.near(data.index.points[some], some, threads)
     choice, _ = tuned(data, bases, some, near, data.values[some], data.counts[some, 0], threads)
     compared = order[:_MOST_COMPARED]
 
     def estimated(mapped: _Array) -> tuple[_Array]:
-        return (local_estimates(data, mapped, cells.of(mapped, threads)[0], choice, threads)[0],)
+        return (local_estimates(data, mapped, cells.of(mapped, threads), choice, threads)[0],)
 
     (by_cells,) = in_batches(estimated, rows.index.points[compared])
     errors = [np.mean(np.sum((a - values[compared]) ** 2, axis=1)) for a in (by_cells, left_out[compared])]

@@ -24,7 +24,7 @@ from idm._local_estimates import (
     others,
     tuned,
 )
-from idm._neighbors import NeighborIndex
+from idm._neighbors import NeighborIndex, Neighbors
 from idm._threads import one_blas_thread
 from idm._warnings import warn
 from idm.exceptions import FeatureOutlierWarning, UnpredictableFeatureWarning
@@ -34,6 +34,8 @@ _Array: TypeAlias = NDArray[np.float64]
 # Rows that are left out to choose bandwidth and ridge, and the multiply-adds that these may cost.
 _LEAST_LEFT_OUT, _MOST_LEFT_OUT, _MOST_WORK = 100, 2000, 2e10
 _MOST_ROUNDS = 8
+# Rows that the search for a linear map begins with, if there are more than twice as many.
+_FIRST_PART = 10_000
 # A round of structural adaptation ends the search unless the squared error falls by this share, and by m / N more: it
 # chooses among m directions. Errors below this share of the spread need no further round.
 _GAIN, GOOD_ENOUGH = 0.01, 0.003
@@ -250,49 +252,45 @@ def _rows_of(index: NeighborIndex, values: _Array) -> WeightedPoints:
     return WeightedPoints(index=index, values=values, counts=np.ones((len(values), 1)))
 
 
-def adapted_estimate(points: _Array, values: _Array, random_state: np.random.RandomState, threads: int) -> LocalAffine:
-    """Rounds of structural adaptation: A from averaged derivatives, as long as the error at left-out rows falls.
+@dataclass(frozen=True, kw_only=True)
+class _Round:
+    """A round of structural adaptation: a linear map, and what it came to."""
 
-    A2 = mean_i DH_i^T DH_i over these rows (m x m: too few numbers to hold the noise), A = (A2 / max eig + lambda^2 /
-    5)^(1/2) with lambda = 1/2, 1/8, 1/32, ...; the bandwidth and the ridge of each round have the least error. With
-    more columns than neighbours there is no round and no A2, which would have more numbers than the rows determine.
+    straight: Straightened
+    shrink: float  # lambda of the map that follows
+    data: WeightedPoints
+    rows: NDArray[np.intp]  # that are left out, each by itself
+    near: Neighbors  # of these
+    choice: Choice
+    error: float
+    A2: _Array | None
+
+
+def adapted_estimate(points: _Array, values: _Array, random_state: np.random.RandomState, threads: int) -> LocalAffine:
+    """The local affine estimate after rounds of structural adaptation.
+
+    Of many rows, a part goes first: its neighbourhoods are wider, so that noise hides fewer directions, and it is fast.
     """
-    n, m = points.shape
-    units = _power_of_two(points), _power_of_two(values)
+    n, units = len(points), (_power_of_two(points), _power_of_two(values))
     straight = Straightened(units=units, centre=(points / units[0]).mean(axis=0), A=None)
-    values = values / units[1]
-    k = min(N_NEIGHBORS, n - 1)
-    rows = np.sort(random_state.permutation(n)[: _n_left_out(m, k)])
-    spread, shrink, best_error = float(np.sum(np.var(values, axis=0))), 0.5, np.inf
-    A2: _Array | None = None
-    for _ in range(_MOST_ROUNDS + 1):
-        data = _rows_of(NeighborIndex(straight.points(points)), values)
-        bases = data.index.points[rows]
-        near = data.near(bases, rows, threads)
-        choice, error = tuned(data, bases, rows, near, values[rows], np.ones(len(rows)), threads)
-        gain = 1 - error / best_error if best_error > 0 else 0.0
-        if not np.isfinite(best_error) or gain > m / n:
-            A2 = None if m > k else averaged_derivatives(data, bases, rows, near, choice, threads)
-            if A2 is not None and straight.A is not None:  # by the columns that A maps from
-                with one_blas_thread():
-                    A2 = straight.A @ A2 @ straight.A.T
-            best_error, best = error, (straight, data, near, choice, A2)
-        good = m == 1 or error <= GOOD_ENOUGH**2 * spread
-        if good or gain < _GAIN + m / n or A2 is None or not A2.any():
-            break
-        straight, shrink = replace(straight, A=_next_map(A2, shrink)), shrink / 4
-    straight, data, near, choice, A2 = best
+    values, shrink = values / units[1], 0.5
+    if n > 2 * _FIRST_PART:
+        some = np.sort(random_state.permutation(n)[:_FIRST_PART])
+        first = _adapted(points[some], values[some], straight, shrink, random_state, threads)
+        straight, shrink = first.straight, first.shrink
+    best = _adapted(points, values, straight, shrink, random_state, threads)
+    data, rows, choice, A2 = best.data, best.rows, best.choice, best.A2
     index, left_out = data.index, np.empty_like(values)
-    left_out[rows], _ = local_estimates(data, index.points[rows], rows, choice, threads, near)
+    left_out[rows], _ = local_estimates(data, index.points[rows], rows, choice, threads, best.near)
     order = np.setdiff1d(index.order(), rows, assume_unique=True)
-    for some in (order[part] for part in batches(len(order), k)):
+    for some in (order[part] for part in batches(len(order), N_NEIGHBORS)):
         left_out[some], _ = local_estimates(data, index.points[some], some, choice, threads)
     with np.errstate(over="ignore"):
         relevance = None if A2 is None else A2 * (units[1] / units[0]) * (units[1] / units[0])
     return LocalAffine(
         units=units,
-        centre=straight.centre,
-        A=straight.A,
+        centre=best.straight.centre,
+        A=best.straight.A,
         index=index,
         values=values,
         factor=choice.factor,
@@ -300,6 +298,47 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
         left_out=units[1] * left_out,
         relevance=relevance,
     )
+
+
+def _adapted(
+    points: _Array,
+    values: _Array,
+    straight: Straightened,
+    shrink: float,
+    random_state: np.random.RandomState,
+    threads: int,
+) -> _Round:
+    """Rounds of structural adaptation: A from averaged derivatives, as long as the error at left-out rows falls.
+
+    A2 = mean_i DH_i^T DH_i over these rows (m x m: too few numbers to hold the noise), A = (A2 / max eig + lambda^2 /
+    5)^(1/2) with lambda = 1/2, 1/8, 1/32, ...; the bandwidth and the ridge of each round have the least error. With
+    more columns than neighbours there is no round and no A2, which would have more numbers than the rows determine.
+    """
+    n, m = points.shape
+    k = min(N_NEIGHBORS, n - 1)
+    rows = np.sort(random_state.permutation(n)[: _n_left_out(m, k)])
+    spread = float(np.sum(np.var(values, axis=0)))
+    best: _Round | None = None
+    for _ in range(_MOST_ROUNDS + 1):
+        data = _rows_of(NeighborIndex(straight.points(points)), values)
+        bases = data.index.points[rows]
+        near = data.near(bases, rows, threads)
+        choice, error = tuned(data, bases, rows, near, values[rows], np.ones(len(rows)), threads)
+        gain = 1.0 if best is None else 1 - error / best.error if best.error > 0 else 0.0
+        if best is None or gain > m / n:
+            A2 = None if m > k else averaged_derivatives(data, bases, rows, near, choice, threads)
+            if A2 is not None and straight.A is not None:  # by the columns that A maps from
+                with one_blas_thread():
+                    A2 = straight.A @ A2 @ straight.A.T
+            best = _Round(
+                straight=straight, shrink=shrink, data=data, rows=rows, near=near, choice=choice, error=error, A2=A2
+            )
+        good = m == 1 or error <= GOOD_ENOUGH**2 * spread
+        if good or gain < _GAIN + m / n or best.A2 is None or not best.A2.any():
+            break
+        straight, shrink = replace(straight, A=_next_map(best.A2, shrink)), shrink / 4
+    assert best is not None
+    return best
 
 
 def _power_of_two(values: _Array) -> float:

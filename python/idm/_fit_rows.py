@@ -32,7 +32,7 @@ class FitRows:
     landmarks: _Rows
     settings: Settings
     estimate: FeatureEstimate | None  # None: affine derivatives need none
-    placing: _Array  # (S, n), estimated features, or measured ones if there is no estimate
+    placing: _Array  # (S, n), estimated features, or measured ones if there is no estimate; of landmarks at least
     scale: float  # what they are multiplied by
 
     def numbers(self, rows: _Rows) -> _Rows:

@@ -28,11 +28,12 @@ class FitSize:
         """About the peak, besides X and y: measured with `python bench/growth.py`, and by the arrays that there are.
 
         Of each row that is fitted: a copy of X, and for the estimate two trees with two copies each; y and its
-        estimates. Of each row that is kept: coordinates. Of each landmark: pool and neighbours, the kernel, the basis
-        of the eigensolver, five iterations.
+        estimates; if these are a sample, half as many cells with sums and two trees. Of each row that is kept:
+        coordinates. Of each landmark: pool and neighbours, the kernel, the basis of the eigensolver, five iterations.
         """
         M = self.n_components if n_components is None else min(n_components, self.n_components)
-        per_row = (6 if self.estimated else 1) * self.n_features + 8 * self.n_targets
+        copies = 1 if not self.estimated else 6 if self.n_fitted == self.n_samples else 10
+        per_row = copies * self.n_features + 8 * self.n_targets
         per_landmark = 2 * self.pool_size + 4 * self.n_neighbors + 22 * M + 400
         return _FIXED + 8 * (self.n_fitted * per_row + self.n_stored * M + self.n_landmarks * per_landmark)
 

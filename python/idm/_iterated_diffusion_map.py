@@ -106,8 +106,9 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
         relative change of the distances of 20,000 random pairs, but for a common factor, below which the map has
         converged; "auto" is 0.02. Derivatives without held-out rows go on to `max_iter`.
     subsample : int or None
-        The most rows that are fitted; of more, so many random ones. The feature is estimated from these, and all other
-        rows are mapped like new ones. (An estimate uses 300 neighbours, however many rows there are.) None: all rows.
+        The most rows that are fitted; of more, so many random ones. The feature is estimated from these and, if y has
+        noise, from means of all rows in cells around half of them. All other rows are mapped like new ones. None: all
+        rows are fitted.
     store_embedding : bool
         Whether the coordinates of all rows are computed and kept as `embedding_`. If not, or if X is a Dask
         collection, `transform` computes them.

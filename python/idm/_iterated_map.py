@@ -76,7 +76,7 @@ class IteratedMap(
         with progress(self.max_iter, self.verbose) as shown:
             shown.stage("features")
             total_of = _total_of(sample, encode, 1 if is_dask(X) else threads)
-            fitted = self._rows(points, features, rows, total_of, random_state, threads)
+            fitted = self._rows(points, features, sample, total_of, random_state, threads)
             stopping = self._stopping(held_out=len(fitted.held_out) > 0)
             iterations, records = self._iterate(fitted, stopping, random_state, threads, shown)
             shown.stopped(f"{stopping.reason}")
@@ -109,12 +109,13 @@ class IteratedMap(
         self,
         points: _Array,
         features: _Array,
-        rows: _Rows | None,
+        sample: Sample,
         total_of: TotalOf | None,
         random_state: np.random.RandomState,
         threads: int,
     ) -> FitRows:
         """Which rows carry the geometry, and the feature that places each: an estimate that did not see its y."""
+        rows = sample.rows
         outlying = outlying_rows(points, features, threads, rows)
         train, held_out = (
             np.setdiff1d(part, outlying, assume_unique=True) for part in self._split(len(points), random_state)
@@ -132,9 +133,9 @@ class IteratedMap(
             )
             others = np.setdiff1d(np.arange(len(points)), train, assume_unique=True)
             if total_of is not None and isinstance(estimate, LocalAffine):
-                averaged = cell_means(estimate, total_of, random_state, threads)
-                if averaged is not None:
-                    estimate, others = averaged, np.arange(len(points))
+                averaged = cell_means(estimate, total_of, sample.n_rows, random_state, threads)
+                if averaged is not None:  # of a sample, no other rows are placed here
+                    estimate, others = averaged, np.union1d(landmarks, held_out)
             at = estimate.at
             if len(others):
                 (placing[others],) = in_batches(lambda part: (at(part, threads),), points[others])

@@ -102,7 +102,7 @@ RULES: dict[type, dict[str, _Rule]] = {
         "relevance": _Rule(shape="m m", any_order=True, low=-np.inf, high=np.inf),
     },
     CellMeans: {"relevance": _Rule(shape="m m", any_order=True, low=-np.inf, high=np.inf)},
-    Cells: {"centres": _Rule(shape="T m"), "middle": _Rule(shape="n")},
+    Cells: {"centres": _Rule(shape="T m")},
     WeightedPoints: {
         "index": _Rule(shape="T m"),
         "values": _Rule(shape="T n"),
