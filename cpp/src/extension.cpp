@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -15,21 +14,14 @@
 namespace idm {
 namespace {
 
-// Where the tree is of no use: up to so many points, or where a search meets a larger share of them.
-constexpr Index few_points = 4096;
-constexpr double large_share = 0.2;
-
-// Some points, by their places in the tree, with |dx|^2 from a base and how far their own pools reach, squared.
+// Points that may matter for some bases, by their places in the tree, and how far their own pools reach, squared.
 struct Candidates {
-    std::vector<double> squared, limits;
+    std::vector<const KdTree::Node*> leaves;
     std::vector<std::int32_t> places;
-};
+    std::vector<double> limits;
+    std::vector<double> squared;  // |dx|^2, one base after the other
 
-// The same, wherever they lie.
-struct CandidatesView {
-    const double *squared, *limits;
-    const std::int32_t* places;
-    Index size;
+    Index size() const { return static_cast<Index>(places.size()); }
 };
 
 // Room for numbers, aligned: where a loop begins to be vectorised decides on bits of exp.
@@ -42,7 +34,8 @@ struct AlignedArray : Eigen::ArrayXd {
 class Extension {
   public:
     struct Workspace {
-        Candidates candidates;
+        Candidates some, all;  // all: where the radii are not those of exact neighbours
+        std::vector<double> lower, upper;
         // Points that are kept: their numbers among the candidates and in the tree, |dx|^2, the lengths to and from the
         // base; whether they are in its pool, whether theirs reaches it, whether they are its neighbours.
         std::vector<std::int32_t> kept, places;
@@ -62,8 +55,6 @@ class Extension {
           points_{map.index.points(), map.values},
           symmetric_(map.flow.change == Change::difference) {
         const Index n = points_.points.rows();
-        places_.resize(n);
-        std::iota(places_.begin(), places_.end(), 0);
         limits_.resize(n);
         radii_.resize(n);
         weights_.resize(n);
@@ -79,70 +70,56 @@ class Extension {
         for (double& limit : node_limits_) limit *= limit;
     }
 
-    // |dx|^2 of all points from some bases, one base after the other.
-    void find_all(const double* bases, Index count, std::vector<double>& squared) const {
-        squared.resize(count * limits_.size());
-        tree_.all_squared(bases, count, squared.data());
-    }
-
-    // A superset of the points that may be neighbours of a base, or have it as theirs. Its pool reaches no farther than
-    // |x - x_j| + pool_radii_j, for any j.
-    void find(const double* base, Candidates& found) const {
-        double radius = std::numeric_limits<double>::infinity();
-        const Index first = tree_.locate(base), n = static_cast<Index>(limits_.size());
-        for (Index p = first; p < std::min(first + KdTree::leaf_size, n); ++p) {
-            const Index j = tree_.point(p);
-            const double d = distance(base, points_.points.row(j).data(), points_.points.cols());
-            radius = std::min(radius, d + map_.pool_radii(j, 0));
+    // Finds a superset of the points that may be neighbours of a base, or have it as theirs, for some bases near each
+    // other. The pool of a base reaches no farther than |x - x_j| + pool_radii_j, for any j.
+    void find(ConstMatrixView bases, const KdTree::Order& order, Index begin, Index end, Workspace& w) const {
+        const Index m = bases.cols(), n = static_cast<Index>(limits_.size());
+        w.lower.assign(m, std::numeric_limits<double>::infinity());
+        w.upper.assign(m, -std::numeric_limits<double>::infinity());
+        double farthest = 0;
+        for (Index p = begin; p < end; ++p) {
+            const Index i = order.queries[p], first = order.starts[i];
+            const double* base = bases.row(i).data();
+            double reach = std::numeric_limits<double>::infinity();
+            for (Index q = first; q < std::min(first + KdTree::leaf_size, n); ++q) {
+                const Index j = tree_.point(q);
+                reach = std::min(reach, distance(base, points_.points.row(j).data(), m) + map_.pool_radii(j, 0));
+            }
+            farthest = std::max(farthest, reach);
+            for (Index c = 0; c < m; ++c) {
+                w.lower[c] = std::min(w.lower[c], base[c]);
+                w.upper[c] = std::max(w.upper[c], base[c]);
+            }
         }
-        const double limit = std::pow(radius * (1 + 1e-15 * static_cast<double>(points_.points.cols() + 16)), 2);
-        found.squared.clear();
-        found.limits.clear();
-        found.places.clear();
-        tree_.search(
-            base, [&](Index node) { return std::max(limit, node_limits_[node]); },
-            [&](Index begin, Index count, const double* squared) {
-                for (Index c = 0; c < count; ++c) {
-                    if (squared[c] > std::max(limit, limits_[begin + c])) continue;
-                    found.squared.push_back(squared[c]);
-                    found.limits.push_back(limits_[begin + c]);
-                    found.places.push_back(static_cast<std::int32_t>(begin + c));
-                }
-            });
-        if (static_cast<Index>(found.squared.size()) <
-            map_.pool_size) {  // radii that are not those of exact neighbours
-            find_all(base, 1, found.squared);
-            found.limits = limits_;
-            found.places = places_;
+        const double limit = std::pow(farthest * (1 + 1e-15 * static_cast<double>(m + 16)), 2);
+        collect(
+            w.lower.data(), w.upper.data(), [&](Index node) { return std::max(limit, node_limits_[node]); }, w.some);
+        w.some.squared.resize((end - begin) * w.some.size());
+        double* squared = w.some.squared.data();
+        for (const KdTree::Node* leaf : w.some.leaves) {
+            for (Index p = begin; p < end; ++p) {
+                tree_.leaf_squared(*leaf, bases.row(order.queries[p]).data(), squared + (p - begin) * w.some.size());
+            }
+            squared += leaf->count;
         }
     }
 
-    // Whether find() leaves out most points, for these bases.
-    bool tree_serves(ConstMatrixView bases, Region& region) const {
-        const Index n = static_cast<Index>(limits_.size()), n_samples = std::min<Index>(8, bases.rows());
-        if (n <= few_points) return false;
-        Candidates found;
-        double share = 0;
-        for (Index s = 0; s < n_samples; ++s) {
-            find(bases.row(s * (bases.rows() - 1) / n_samples).data(), found);
-            share += static_cast<double>(found.squared.size()) / static_cast<double>(n * n_samples);
-            region.checkpoint();
-        }
-        return share < large_share;
-    }
-
-    CandidatesView all(const double* squared) const {
-        return {squared, limits_.data(), places_.data(), static_cast<Index>(limits_.size())};
-    }
-
-    // Extends to base i, given the points that may matter.
-    void extend(FeaturePoints bases, Index i, CandidatesView candidates, Workspace& w, double* extended, Index& nearest,
+    // Extends to base i, the b-th of those that the points were found for.
+    void extend(FeaturePoints bases, Index i, Index b, Workspace& w, double* extended, Index& nearest,
                 double& nearest_distance) const {
-        const Index nearest_place = find_nearest(candidates);
+        const double *base = bases.points.row(i).data(), *squared = w.some.squared.data() + b * w.some.size();
+        const Index nearest_place = find_nearest(w.some, squared);
         nearest = tree_.point(nearest_place);
-        nearest_distance =
-            distance(bases.points.row(i).data(), points_.points.row(nearest).data(), points_.points.cols());
-        choose_pool(candidates, nearest, nearest_distance, w);
+        nearest_distance = distance(base, points_.points.row(nearest).data(), points_.points.cols());
+        if (!choose_pool(w.some, squared, nearest, nearest_distance, w)) {
+            constexpr double infinity = std::numeric_limits<double>::infinity();
+            collect(base, base, [](Index) { return infinity; }, w.all);
+            w.all.squared.resize(w.all.size());
+            for (const KdTree::Node* leaf : w.all.leaves) {
+                tree_.leaf_squared(*leaf, base, w.all.squared.data() + leaf->first);
+            }
+            choose_pool(w.all, w.all.squared.data(), nearest, infinity, w);
+        }
         measure(bases, i, w);
         choose_neighbors(nearest_place, w);
         collect_entries(w);
@@ -152,10 +129,25 @@ class Extension {
     }
 
   private:
+    // The points of all leaves that a search of the tree visits.
+    template <class Limit>
+    void collect(const double* lower, const double* upper, Limit&& limit, Candidates& found) const {
+        found.leaves.clear();
+        found.places.clear();
+        found.limits.clear();
+        tree_.search(lower, upper, limit, [&](const KdTree::Node& leaf) {
+            found.leaves.push_back(&leaf);
+            for (Index p = leaf.first; p < leaf.first + leaf.count; ++p) {
+                found.places.push_back(static_cast<std::int32_t>(p));
+            }
+            found.limits.insert(found.limits.end(), limits_.begin() + leaf.first,
+                                limits_.begin() + leaf.first + leaf.count);
+        });
+    }
+
     // The place of the nearest point; of copies that of the first.
-    Index find_nearest(CandidatesView candidates) const {
-        const double* squared = candidates.squared;
-        const Index n = candidates.size;
+    Index find_nearest(const Candidates& candidates, const double* squared) const {
+        const Index n = candidates.size();
         constexpr Index lanes = 8, chunk = 4 * lanes;
         double smallest = std::numeric_limits<double>::infinity(), largest = 0;
         Index nearest = -1;
@@ -191,29 +183,23 @@ class Extension {
     }
 
     // Keeps the `pool_size` nearest points, and those whose own pool reaches the base, with |dx|^2 and which of both
-    // they are. The distance of the p-th nearest point changes by no more than that to another point.
-    void choose_pool(CandidatesView candidates, Index nearest, double apart, Workspace& w) const {
-        const double *squared = candidates.squared, *limits = candidates.limits;
-        const Index n = candidates.size;
+    // they are. The distance of the p-th nearest point changes by no more than that to another point: if fewer points
+    // are so near, the radii are not those of exact neighbours, and nothing is kept.
+    bool choose_pool(const Candidates& candidates, const double* squared, Index nearest, double apart,
+                     Workspace& w) const {
+        const double* limits = candidates.limits.data();
+        const Index n = candidates.size();
         constexpr double slack = 1 + 1e-12;
         const double radius = map_.pool_radii(nearest, 0);
         const double low = std::pow(std::max(0.0, radius - apart) / slack, 2);
-        double high = std::pow((radius + apart) * slack, 2);
+        const double high = std::pow((radius + apart) * slack, 2);
+        Index n_near = 0;
+        for (Index c = 0; c < n; ++c) n_near += squared[c] <= high;
+        if (n_near < map_.pool_size) return false;
         w.kept.resize(n + 8);
-        const auto keep = [&] {
-            const auto matters = [squared, limits, high](Index c) {
-                return (squared[c] <= high) | (squared[c] < limits[c]);
-            };
-            const Index n_kept = w.passing.write(n, matters, w.kept.data());
-            Index n_near = 0;
-            for (Index c = 0; c < n; ++c) n_near += squared[c] <= high;
-            w.places.resize(n_kept);
-            return n_near;
-        };
-        if (keep() < map_.pool_size) {  // radii that are not those of exact neighbours
-            high = std::numeric_limits<double>::infinity();
-            keep();
-        }
+        w.places.resize(w.passing.write(
+            n, [squared, limits, high](Index c) { return (squared[c] <= high) | (squared[c] < limits[c]); },
+            w.kept.data()));
         const Index n_kept = static_cast<Index>(w.places.size());
         w.squared.make_room(n_kept);
         w.reached.resize(n_kept);
@@ -227,6 +213,7 @@ class Extension {
         w.smallest.choose(
             w.squared.data(), [&](Index e) { return tree_.point(w.places[e]); }, n_kept, map_.pool_size, low, high,
             w.in_pool.data());
+        return true;
     }
 
     // The lengths of all points that were kept, to the base and back; where these are the same, only to it.
@@ -314,44 +301,35 @@ class Extension {
     const TrainedMap& map_;
     const KdTree& tree_;
     FeaturePoints points_;
-    const bool symmetric_;             // whether lengths are the same back
+    const bool symmetric_;  // whether lengths are the same back
     // In the order of the tree:
-    std::vector<std::int32_t> places_;  // 0, 1, ...
-    Matrix features_;                   // n x N, if lengths are the same back
+    Matrix features_;                               // n x N, if lengths are the same back
     std::vector<double> limits_, radii_, weights_;  // pool_radii^2
-    std::vector<double> node_limits_;  // the largest of them below each node
+    std::vector<double> node_limits_;               // the largest of them below each node
 };
 
 }  // namespace
 
 void extend(const TrainedMap& map, FeaturePoints bases, MatrixView extended, IndexMatrixView nearest,
             MatrixView distances, const Execution& execution) {
-    const Index n = map.index.points().rows(), m = map.index.points().cols();
+    const Index n = map.index.points().rows(), q = bases.points.rows(), p = map.pool_size;
     const Extension extension(map);
-    Region serial(execution);
-    const bool tree = extension.tree_serves(bases.points, serial);
+    const KdTree::Order order = map.index.tree().order_of(bases.points, execution);
     const auto workspace = [&] {
         Extension::Workspace w;
-        w.difference.resize(m);
+        w.difference.resize(bases.points.cols());
         return w;
     };
-    // Points of all bases of a block fit the second-level cache.
-    const Index block = tree ? 16 : std::clamp<Index>((Index{1} << 16) / n, 1, 32);
-    parallel_for(bases.points.rows(), block, execution, workspace,
-                 [&](Index begin, Index end, Extension::Workspace& w, Region& region) {
-                     Candidates& found = w.candidates;
-                     if (!tree) extension.find_all(bases.points.row(begin).data(), end - begin, found.squared);
-                     for (Index i = begin; i < end; ++i) {
-                         if (tree) extension.find(bases.points.row(i).data(), found);
-                         const CandidatesView candidates =
-                             tree ? CandidatesView{found.squared.data(), found.limits.data(), found.places.data(),
-                                                   static_cast<Index>(found.places.size())}
-                                  : extension.all(found.squared.data() + (i - begin) * n);
-                         extension.extend(bases, i, candidates, w, extended.row(i).data(), nearest(i, 0),
-                                          distances(i, 0));
-                         region.checkpoint();
-                     }
-                 });
+    // Bases of a block spread over less than a pool does, and what is found for them fits the second-level cache.
+    const Index block = std::clamp<Index>(std::min(q * p / (4 * n), (Index{1} << 15) / p), 1, 32);
+    parallel_for(q, block, execution, workspace, [&](Index begin, Index end, Extension::Workspace& w, Region& region) {
+        extension.find(bases.points, order, begin, end, w);
+        for (Index b = begin; b < end; ++b) {
+            const Index i = order.queries[b];
+            extension.extend(bases, i, b - begin, w, extended.row(i).data(), nearest(i, 0), distances(i, 0));
+            region.checkpoint();
+        }
+    });
 }
 
 }  // namespace idm

@@ -48,14 +48,6 @@ Index KdTree::build(ConstMatrixView points, Index first, Index count, Region& re
     return index;
 }
 
-void KdTree::all_squared(const double* queries, Index count, double* squared) const {
-    const Index n = static_cast<Index>(order_.size());
-    for (const Node& node : nodes_) {
-        if (node.right != 0) continue;
-        for (Index q = 0; q < count; ++q) leaf_squared(node, queries + q * m_, squared + q * n + node.first);
-    }
-}
-
 std::vector<double> KdTree::largest(const double* values) const {
     std::vector<double> result(nodes_.size());
     // Children come after their parent.
@@ -77,9 +69,25 @@ Index KdTree::locate(const double* query) const {
     Index index = 0;
     while (nodes_[index].right != 0) {
         const Index left = index + 1, right = nodes_[index].right;
-        index = box_distance(left, query) <= box_distance(right, query) ? left : right;
+        index = box_distance(left, query, query) <= box_distance(right, query, query) ? left : right;
     }
     return nodes_[index].first;
+}
+
+KdTree::Order KdTree::order_of(ConstMatrixView queries, const Execution& execution) const {
+    const Index n = queries.rows();
+    Order order{std::vector<Index>(n), std::vector<Index>(n)};
+    parallel_for(
+        n, 256, execution, [] { return 0; },
+        [&](Index begin, Index end, int, Region&) {
+            for (Index i = begin; i < end; ++i) order.starts[i] = locate(queries.row(i).data());
+        });
+    // A counting sort: every leaf but the last is full.
+    std::vector<Index> places(order_.size() / leaf_size + 2, 0);
+    for (const Index start : order.starts) ++places[start / leaf_size + 1];
+    std::partial_sum(places.begin(), places.end(), places.begin());
+    for (Index i = 0; i < n; ++i) order.queries[places[order.starts[i] / leaf_size]++] = i;
+    return order;
 }
 
 }  // namespace idm

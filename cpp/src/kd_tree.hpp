@@ -16,34 +16,37 @@ class KdTree {
 
     KdTree(ConstMatrixView points, Region& region);
 
-    // Calls visit(first, count, squared) for every leaf that may hold points with |x - query|^2 <= limit(node), for all
-    // nodes above it; squared[0..count) are the squared distances of the points at tree positions first, first + 1, ...
-    template <class Limit, class Visit>
-    void search(const double* query, Limit&& limit, Visit&& visit) const;
+    struct Node {
+        Index first, count;  // the tree positions of its points
+        Index right;         // the left child follows its parent; 0: a leaf
+    };
 
-    // The squared distances of all points, in the order of the tree, from each of `count` queries (rows of m numbers):
-    // those of query q go to squared + q N. The same bits as from search(), and a leaf at a time for all queries.
-    void all_squared(const double* queries, Index count, double* squared) const;
+    // Calls visit(leaf) for every leaf that may hold points with |x - q|^2 <= limit(node), for all nodes above it and
+    // any q in the box between `lower` and `upper`; in the order of the tree.
+    template <class Limit, class Visit>
+    void search(const double* lower, const double* upper, Limit&& limit, Visit&& visit) const;
+
+    // The squared distances of the points of a leaf from the query.
+    void leaf_squared(const Node& leaf, const double* query, double* squared) const;
 
     // Per node: the largest of the values (one per row of the data) of the points below it.
     std::vector<double> largest(const double* values) const;
 
-    // The tree position of the first point of the leaf nearest to the query, greedily from the root.
-    Index locate(const double* query) const;
+    // Queries in the order of the tree, so that each is near the one before.
+    struct Order {
+        std::vector<Index> queries;  // their rows, in that order
+        std::vector<Index> starts;   // per row: the tree position of the first point of the leaf nearest to it
+    };
+    Order order_of(ConstMatrixView queries, const Execution& execution) const;
 
     // The point (row of the data) at a tree position.
     std::int32_t point(Index position) const { return order_[position]; }
     const std::vector<std::int32_t>& order() const { return order_; }
 
   private:
-    struct Node {
-        Index first, count;
-        Index right;  // the left child follows its parent; 0: a leaf
-    };
-
     Index build(ConstMatrixView points, Index first, Index count, Region& region);
-    double box_distance(Index node, const double* query) const;
-    void leaf_squared(const Node& node, const double* query, double* squared) const;
+    Index locate(const double* query) const;  // greedily from the root
+    double box_distance(Index node, const double* lower, const double* upper) const;
 
     Index m_;
     std::vector<std::int32_t> order_;
@@ -52,21 +55,21 @@ class KdTree {
     std::vector<double> leaves_;  // per leaf: m x count, a column of points for each coordinate
 };
 
-// The terms and their order are those of the squared distances in search(), each term at most as large:
-// rounding is monotone, so the bound holds for the computed numbers too.
-inline double KdTree::box_distance(Index node, const double* query) const {
-    const double* lower = boxes_.data() + 2 * m_ * node;
-    const double* upper = lower + m_;
+// The least squared distance of two boxes, that of a node and another. The terms and their order are those of
+// leaf_squared(), each term at most as large: rounding is monotone, so the bound holds for the computed numbers too.
+inline double KdTree::box_distance(Index node, const double* lower, const double* upper) const {
+    const double* node_lower = boxes_.data() + 2 * m_ * node;
+    const double* node_upper = node_lower + m_;
     double sum = 0;
     for (Index c = 0; c < m_; ++c) {
-        const double below = lower[c] - query[c], above = query[c] - upper[c];
+        const double below = node_lower[c] - upper[c], above = lower[c] - node_upper[c];
         const double d = std::max(0.0, std::max(below, above));
         sum += d * d;
     }
     return sum;
 }
 
-// Squared distances of the points of a leaf, one coordinate after the other.
+// One coordinate after the other.
 inline void KdTree::leaf_squared(const Node& node, const double* query, double* squared) const {
     const double* column = leaves_.data() + node.first * m_;
     double sums[leaf_size] = {};
@@ -89,22 +92,20 @@ inline void KdTree::leaf_squared(const Node& node, const double* query, double* 
 }
 
 template <class Limit, class Visit>
-void KdTree::search(const double* query, Limit&& limit, Visit&& visit) const {
+void KdTree::search(const double* lower, const double* upper, Limit&& limit, Visit&& visit) const {
     Index stack[64];
     Index depth = 0;
     stack[depth++] = 0;
     while (depth > 0) {
         const Index index = stack[--depth];
-        if (box_distance(index, query) > limit(index)) continue;
+        if (box_distance(index, lower, upper) > limit(index)) continue;
         const Node& node = nodes_[index];
         if (node.right != 0) {
             stack[depth++] = node.right;
             stack[depth++] = index + 1;
             continue;
         }
-        double squared[leaf_size];
-        leaf_squared(node, query, squared);
-        visit(node.first, node.count, squared);
+        visit(node);
     }
 }
 

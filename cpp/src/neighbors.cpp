@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 
@@ -25,23 +24,15 @@ class TreeSearch {
         Index scanned = 0;
     };
 
-    TreeSearch(const KdTree& tree, ConstMatrixView points, ConstMatrixView queries, bool self, Region& region)
+    TreeSearch(const KdTree& tree, ConstMatrixView points, ConstMatrixView queries, bool self,
+               const Execution& execution)
         : points_(points), queries_(queries), self_(self), tree_(tree) {
-        // Queries in the order of the tree: each is near the one before.
-        order_.resize(queries.rows());
-        start_.resize(queries.rows());
         if (self) {
-            for (Index p = 0; p < points.rows(); ++p) {
-                order_[p] = tree_.point(p);
-                start_[order_[p]] = p;
-            }
+            order_.queries.assign(tree.order().begin(), tree.order().end());
+            order_.starts.resize(points.rows());
+            for (Index p = 0; p < points.rows(); ++p) order_.starts[tree.point(p)] = p;
         } else {
-            for (Index i = 0; i < queries.rows(); ++i) {
-                start_[i] = tree_.locate(queries.row(i).data());
-                region.checkpoint();
-            }
-            std::iota(order_.begin(), order_.end(), Index{0});
-            std::stable_sort(order_.begin(), order_.end(), [&](Index a, Index b) { return start_[a] < start_[b]; });
+            order_ = tree.order_of(queries, execution);
         }
     }
 
@@ -52,7 +43,7 @@ class TreeSearch {
     }
 
     // The row of the queries that is answered as the p-th.
-    Index query(Index p) const { return order_[p]; }
+    Index query(Index p) const { return order_.queries[p]; }
 
     // Leaves a superset of the k nearest points of query i in w.nearest.
     void collect(Index i, Index k, Workspace& w) const {
@@ -63,13 +54,15 @@ class TreeSearch {
         Index n = 0;
         w.scanned = 0;
         tree_.search(
-            query, [limit](Index) { return limit; },
-            [&](Index first, Index count, const double* squared) {
-                for (Index j = 0; j < count; ++j) {
-                    w.position[n] = static_cast<std::int32_t>(first + j);
+            query, query, [limit](Index) { return limit; },
+            [&](const KdTree::Node& leaf) {
+                double squared[KdTree::leaf_size];
+                tree_.leaf_squared(leaf, query, squared);
+                for (Index j = 0; j < leaf.count; ++j) {
+                    w.position[n] = static_cast<std::int32_t>(leaf.first + j);
                     n += squared[j] <= limit;
                 }
-                w.scanned += count;
+                w.scanned += leaf.count;
             });
         // Computed anew, since a distance must not depend on the way it was found.
         w.nearest.clear(n);
@@ -116,7 +109,7 @@ class TreeSearch {
             const double step = distance(query, w.last, m);
             if (step <= w.last_radius) return w.last_radius + step;
         }
-        const Index first = std::clamp<Index>(start_[i] - k / 2, 0, points_.rows() - k);
+        const Index first = std::clamp<Index>(order_.starts[i] - k / 2, 0, points_.rows() - k);
         double radius = 0;
         for (Index p = first; p < first + k; ++p) {
             radius = std::max(radius, distance(query, points_.row(tree_.point(p)).data(), m));
@@ -127,8 +120,7 @@ class TreeSearch {
     ConstMatrixView points_, queries_;
     bool self_;
     const KdTree& tree_;
-    std::vector<Index> order_;  // rows of the queries, in the order they are answered
-    std::vector<Index> start_;  // per row of the queries: a tree position near it
+    KdTree::Order order_;  // in which queries are answered
 };
 
 void search_tree(const TreeSearch& search, Index n_queries, Index k, IndexMatrixView indices, MatrixView distances,
@@ -171,7 +163,7 @@ void search_points(const KdTree& index, ConstMatrixView points, ConstMatrixView 
     const Index k = indices.cols();
     if (method != NeighborMethod::blocked) {
         Region region(execution);
-        const TreeSearch tree(index, points, queries, self, region);
+        const TreeSearch tree(index, points, queries, self, execution);
         const double enough = break_even_share(points.cols());
         if (method == NeighborMethod::tree || tree.scanned_share(k, enough, region) < enough) {
             search_tree(tree, queries.rows(), k, indices, distances, execution);
