@@ -1,6 +1,6 @@
 """The fit of IteratedDiffusionMap as one writes it with NumPy, SciPy and scikit-learn, vectorised, against ours.
 
-python bench/straightforward.py [--n-samples 10000] [--rounds 4] [--json FILE]
+python bench/straightforward.py [--n-samples 10000] [--rounds 8] [--json FILE]
 
 Same defaults, same random choices, same result: the distances of random pairs in both embeddings are compared.
 """
@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 import idm
 
-N_NEAR, N_PAIRS = 300, 20_000
+N_NEAR, N_PAIRS, FIRST_PART = 300, 20_000, 10_000
 FACTORS, GAMMAS = 2.0 ** np.arange(-8, 3), np.array([1e-6, 1e-3, 1e-1, 1.0, 10.0])
 
 
@@ -51,23 +51,24 @@ def in_batches(function, n, size=500):
     return np.concatenate([function(slice(start, start + size)) for start in range(0, n, size)])
 
 
-def feature_estimate(X, y, random):
-    """Of every row, without its own y: local affine regression and rounds of structural adaptation."""
+def others(tree, Z, rows, k):
+    """The k nearest points of some rows, without themselves."""
+    distances, indices = tree.query(Z[rows], k + 1, workers=2)
+    other = indices != rows[:, None]
+    other[other.all(axis=1), -1] = False
+    return indices[other].reshape(-1, k), distances[other].reshape(-1, k)
+
+
+def adapted(X, y, random, A, shrink):
+    """Rounds of structural adaptation, from the map A on: the best of them."""
     n, m = X.shape
     k, spread = min(N_NEAR, n - 1), np.sum(np.var(y, axis=0))
     rows = np.sort(random.permutation(n)[:2000])
-    A, shrink, best = np.eye(m), 0.5, None
-
-    def others(tree, Z, rows):
-        distances, indices = tree.query(Z[rows], k + 1, workers=2)
-        other = indices != rows[:, None]
-        other[other.all(axis=1), -1] = False
-        return indices[other].reshape(-1, k), distances[other].reshape(-1, k)
-
+    best = None
     for _ in range(9):
         Z = (X - X.mean(axis=0)) @ A
         tree = cKDTree(Z)
-        indices, distances = others(tree, Z, rows)
+        indices, distances = others(tree, Z, rows, k)
 
         def errors(factors, gammas, Z=Z, indices=indices, distances=distances):
             def squares(part):
@@ -84,15 +85,24 @@ def feature_estimate(X, y, random):
         gain = 1 if best is None else 1 - error / best[0]
         if best is None or gain > m / n:
             DH = affine_regressions(Z, y, Z[rows], indices, distances, [factor], [gamma])[0] @ A.T
-            best = error, Z, tree, factor, gamma
+            best = error, Z, tree, factor, gamma, A, shrink
         if error <= 0.003**2 * spread or gain < 0.01 + m / n:
             break
         values, V = np.linalg.eigh(np.einsum("inm,inp->mp", DH, DH))
         A, shrink = (V * np.sqrt(np.maximum(values, 0) / values[-1] + shrink**2 / 5)) @ V.T, shrink / 4
-    _, Z, tree, factor, gamma = best
+    return best
+
+
+def feature_estimate(X, y, random):
+    """Of every row, without its own y: local affine regression after a linear map."""
+    n, A, shrink = len(X), np.eye(X.shape[1]), 0.5
+    if n > 2 * FIRST_PART:
+        some = np.sort(random.permutation(n)[:FIRST_PART])
+        A, shrink = adapted(X[some], y[some], random, A, shrink)[-2:]
+    _, Z, tree, factor, gamma, _, _ = adapted(X, y, random, A, shrink)
 
     def left_out(part):
-        near = others(tree, Z, np.arange(n)[part])
+        near = others(tree, Z, np.arange(n)[part], min(N_NEAR, n - 1))
         return affine_regressions(Z, y, Z[part], *near, [factor], [gamma])[1][:, 0, 0]
 
     return in_batches(left_out, n)
@@ -194,7 +204,7 @@ def largest_difference(a, b):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n-samples", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
     n = arguments.n_samples
