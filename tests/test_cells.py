@@ -1,13 +1,17 @@
 """The feature from means of cells of all rows: sums that do not depend on their order, and noise that is averaged."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import idm
 from idm._cells import CellMeans, Cells, CellSums, cell_means
 from idm._feature_estimate import LocalAffine, Straightened, adapted_estimate
 from idm._local_estimates import Choice
 from idm._neighbors import NeighborIndex
+from idm._sample import sampled
 
 N, SUBSAMPLE = 24_000, 2000
 X, _, TRUE = idm.datasets.make_annulus(N, feature="radius", random_state=0)
@@ -96,7 +100,7 @@ def test_without_noise_the_sample_is_better():
 def test_what_is_finer_than_cells_is_not_averaged(wave, averaged):
     y = np.sin(wave * TRUE) + 0.1 * np.random.default_rng(3).normal(size=TRUE.shape)
     rows = adapted_estimate(X[:10_000], y[:10_000], np.random.RandomState(0), 2)
-    found = cell_means(rows, lambda sums: sums(X, y, 2), N, np.random.RandomState(0), 2)
+    found = cell_means(rows, y[:10_000], lambda sums: sums(X, y, 2), N, np.random.RandomState(0), 2)
     assert (found is not None) == averaged
 
 
@@ -107,6 +111,49 @@ def test_labels_are_averaged_too():
     found = idm.IteratedDiffusionMapClassifier(random_state=0, n_landmarks=400, subsample=SUBSAMPLE).fit(X, labels)
     assert isinstance(found._estimate, CellMeans)
     assert found.score(XNEW, right_new) > 0.95
+
+
+def test_labels_of_another_type_outside_the_sample_are_not_known():
+    labels = np.where(NOISY[:, 0] > np.median(TRUE), "far", "near").astype(object)
+    classifier = idm.IteratedDiffusionMapClassifier(random_state=0, n_landmarks=400, subsample=SUBSAMPLE)
+    rows = sampled(classifier, X, labels, SUBSAMPLE, np.random.RandomState(0)).rows
+    expected = classifier.fit(X, labels)
+    assert isinstance(expected._estimate, CellMeans)
+    other = np.setdiff1d(np.arange(N), rows)[0]
+    labels[other] = 3
+    found = clone(classifier).fit(X, labels)
+    assert found._estimate.data.counts.sum() == N - 1 == expected._estimate.data.counts.sum() - 1
+
+
+@pytest.mark.parametrize("n_distinct", [12, 100])
+def test_few_distinct_points_have_means_far_nearer_to_each_other_than_rows(n_distinct):
+    random = np.random.default_rng(0)
+    x = np.linspace(0, 1, n_distinct)
+    points = np.column_stack([x, x**2])[random.integers(n_distinct, size=6000)]
+    y = random.choice([-1.0, 1.0], size=6000) + 0.12 * points[:, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of so few points in many places
+        found = model(max_iter=2, store_embedding=False).fit(points, y)
+    assert np.isfinite(found.predict(points)).all()
+
+
+def test_held_out_rows_are_not_averaged():
+    parameters = {"early_stopping": True, "max_iter": 2, "store_embedding": False}
+    found = model(**parameters).fit(X, NOISY)
+    assert isinstance(found._estimate, CellMeans)
+    assert found._estimate.data.counts.sum() == N - SUBSAMPLE / 10
+
+
+@pytest.mark.parametrize("far", [1e100, 1e200])
+def test_one_row_far_away_outside_the_sample(far):
+    found = model(store_embedding=False)
+    rows = sampled(found, X, NOISY, SUBSAMPLE, np.random.RandomState(0)).rows
+    points, y = X.copy(), NOISY.copy()
+    other = np.setdiff1d(np.arange(N), rows)[:2]
+    points[other[0]], y[other[1]] = far, 1e100
+    found.fit(points, y)
+    assert isinstance(found._estimate, CellMeans)
+    assert found._estimate.data.counts.sum() == N - 2
 
 
 def test_a_column_of_a_constant_and_many_rows_of_one_point():

@@ -4,6 +4,7 @@ A row belongs to the nearest of some centres, and each part of the data gives th
 of the features of each cell. Sums of parts are added, wherever the parts are.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from idm._batches import in_batches
-from idm._feature_estimate import GOOD_ENOUGH, LocalAffine, Straightened
+from idm._feature_estimate import GOOD_ENOUGH, LocalAffine, Straightened, power_of_two
 from idm._local_estimates import Choice, WeightedPoints, local_estimates, tuned
 from idm._neighbors import NeighborIndex
 
@@ -27,7 +28,7 @@ _SHARE = 2
 _LEAST_FACTOR = 2.0**-5
 # Cells that are left out to choose a bandwidth, and rows at which both estimates are compared.
 _MOST_LEFT_OUT, _MOST_COMPARED = 2000, 20_000
-# Rows that are farther from their centre in a column, or from the middle of the features, than so many spreads of the
+# Rows that are farther in a column from all centres, or from the middle of the features, than so many spreads of the
 # sample are not used.
 _FARTHEST = 4.0
 
@@ -57,19 +58,21 @@ class CellSums:
 
         Rows far from all of the sample, by x or by y, and those whose feature is missing are left out.
         """
-        straight, centres = self.cells.straight, self.cells.centres
-        mapped = straight.points(points)
+        straight, centres = self.cells.straight, self.cells.centres.points
+        with np.errstate(over="ignore", invalid="ignore"):
+            mapped, features = straight.points(points), values / straight.units[1] - self.middle
+            far = (mapped < centres.min(axis=0) - _FARTHEST) | (mapped > centres.max(axis=0) + _FARTHEST)
+        used = np.isfinite(mapped).all(axis=1) & ~far.any(axis=1) & (np.abs(features) <= _FARTHEST).all(axis=1)
+        total = np.zeros((len(centres), 1 + mapped.shape[1] + features.shape[1]), dtype=np.int64)
+        if not used.any():
+            return total
+        mapped, features = mapped[used], features[used]
         cells = self.cells.of(mapped, threads)
-        changes = np.hstack([mapped - centres.points[cells], values / straight.units[1] - self.middle])
-        used = (np.abs(changes) <= _FARTHEST).all(axis=1)
-        cells, changes = cells[used], changes[used]
-        terms = np.ones((len(cells), 1 + changes.shape[1]), dtype=np.int64)
-        terms[:, 1:] = np.rint(self.one * changes)
-        total = np.zeros((len(centres), terms.shape[1]), dtype=np.int64)
+        terms = np.ones((len(cells), total.shape[1]), dtype=np.int64)
+        terms[:, 1:] = np.rint(self.one * np.hstack([mapped - centres[cells], features]))
         order = np.argsort(cells, kind="stable")
         found, starts = np.unique(cells[order], return_index=True)
-        if len(found):
-            total[found] = np.add.reduceat(terms[order], starts, axis=0)
+        total[found] = np.add.reduceat(terms[order], starts, axis=0)
         return total
 
     def means(self, total: _Sums) -> tuple[Cells, WeightedPoints]:
@@ -103,37 +106,45 @@ class CellMeans:
 
 
 def cell_means(
-    rows: LocalAffine, total_of: TotalOf, n_rows: int, random_state: np.random.RandomState, threads: int
+    rows: LocalAffine,
+    features: _Array,
+    total_of: TotalOf,
+    n_rows: int,
+    random_state: np.random.RandomState,
+    threads: int,
 ) -> CellMeans | None:
     """The estimate by means of all `n_rows` rows, if that of a sample has noise to average, and if it is better then.
 
-    Better: at rows of the sample, by the squared error of what did not see them.
+    Better: at rows of the sample, by the squared error of what did not see them. `features` are the measured ones of
+    the sample, of which equal rows in `rows` have the mean.
     """
-    n, values, left_out = len(rows.values), rows.values, rows.left_out / rows.units[1]
-    spread = float(np.sum(np.var(values, axis=0)))
-    error = float(np.mean(np.sum((values - left_out) ** 2, axis=1)))
+    n, values, left_out = len(rows.values), rows.units[1] * rows.values, rows.left_out
+    spread = float(np.sum(np.var(rows.values, axis=0)))
+    error = float(np.mean(np.sum((rows.values - left_out / rows.units[1]) ** 2, axis=1)))
     if rows.factor < _LEAST_FACTOR or error <= GOOD_ENOUGH**2 * spread:
         return None
-    order = random_state.permutation(n)
-    low, high = values.min(axis=0), values.max(axis=0)
+    order, unit = random_state.permutation(n), power_of_two(features)
     centres = NeighborIndex(rows.index.points[np.sort(order[: max(2, n // _SHARE)])])
-    straight = Straightened(units=rows.units, centre=rows.centre, A=rows.A)
+    straight = Straightened(units=(rows.units[0], unit), centre=rows.centre, A=rows.A)
+    reach = 2 * _FARTHEST + float(np.ptp(centres.points, axis=0).max())  # of x - centre, more than of y - middle
     sums = CellSums(
         cells=Cells(straight=straight, centres=centres),
-        middle=(low + high) / 2,
-        one=2.0 ** (62 - n_rows.bit_length()) / _FARTHEST,
+        middle=features.min(axis=0) / unit / 2 + features.max(axis=0) / unit / 2,
+        one=2.0 ** (61 - n_rows.bit_length() - math.ceil(math.log2(reach))),
     )
     cells, data = sums.means(total_of(sums.of))
+    if len(data.index) < 2:
+        return None
     some = np.sort(random_state.permutation(len(data.index))[:_MOST_LEFT_OUT])
     bases, near = data.index.points[some], data.near(data.index.points[some], some, threads)
     choice, _ = tuned(data, bases, some, near, data.values[some], data.counts[some, 0], threads)
-    compared = order[:_MOST_COMPARED]
+    compared = order[-_MOST_COMPARED:]  # few of them centres, which are in the middle of what they do not see
 
     def estimated(mapped: _Array) -> tuple[_Array]:
-        return (local_estimates(data, mapped, cells.of(mapped, threads), choice, threads)[0],)
+        return (unit * local_estimates(data, mapped, cells.of(mapped, threads), choice, threads)[0],)
 
     (by_cells,) = in_batches(estimated, rows.index.points[compared])
-    errors = [np.mean(np.sum((a - values[compared]) ** 2, axis=1)) for a in (by_cells, left_out[compared])]
+    errors = [np.mean(np.sum(((a - values[compared]) / unit) ** 2, axis=1)) for a in (by_cells, left_out[compared])]
     if not errors[0] < errors[1]:
         return None
     return CellMeans(cells=cells, data=data, choice=choice, relevance=rows.relevance)

@@ -58,11 +58,15 @@ def dask_sample(X: Any, y: Any, choose: _ChooseRows, *, labels: bool) -> dict[st
 
 def _total(dask: Any, of_part: Any, chunks: Sequence[tuple[Any, Any]]) -> Any:
     """The sum of what a function makes of each chunk, where it is; sums of sums come to the client."""
-    shared = dask.delayed(of_part, pure=True, traverse=False)
-    parts = [shared(points, features) for points, features in chunks]
+    shared, call = dask.delayed(of_part, pure=True, traverse=False), dask.delayed(_call, pure=True)
+    parts = [call(shared, points, features) for points, features in chunks]  # one node: each worker gets it once
     while len(parts) > 1:
         parts = [dask.delayed(sum)(parts[i : i + _SUMMED]) for i in range(0, len(parts), _SUMMED)]
     return parts[0].compute()
+
+
+def _call(of_part: Any, points: Any, features: Any) -> Any:
+    return of_part(points, features)
 
 
 def _is_frame(X: Any) -> bool:

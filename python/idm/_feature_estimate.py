@@ -134,7 +134,7 @@ def _lie_together(points: _Array, rows: NDArray[np.intp], threads: int) -> bool:
 
 def _score(values: _Array, estimated: _Array) -> float:
     """R^2 of all columns together, with or without the 1 % largest errors, whichever is better."""
-    unit = _power_of_two(values)
+    unit = power_of_two(values)
     errors, spreads = (np.sum((a / unit) ** 2, axis=1) for a in (values - estimated, values - values.mean(axis=0)))
     most = np.argsort(errors + spreads)[: math.ceil(0.99 * len(errors))]
     sums = [(float(errors[rows].sum()), float(spreads[rows].sum())) for rows in (slice(None), most)]
@@ -179,7 +179,7 @@ def feature_scale(points: _Array, features: _Array, random_state: np.random.Rand
     Neither follows a few outliers.
     """
     i, j = random_state.randint(len(points), size=(2, _N_PAIRS))
-    unit = _power_of_two(features)
+    unit = power_of_two(features)
     dx, dy = (np.linalg.norm(values[i] - values[j], axis=1) for values in (points, features / unit))
     length, (change, large) = np.median(dx), np.quantile(dy, [0.5, 0.99])
     if change < 0.01 * large:
@@ -271,7 +271,7 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
 
     Of many rows, a part goes first: its neighbourhoods are wider, so that noise hides fewer directions, and it is fast.
     """
-    n, units = len(points), (_power_of_two(points), _power_of_two(values))
+    n, units = len(points), (power_of_two(points), power_of_two(values))
     straight = Straightened(units=units, centre=(points / units[0]).mean(axis=0), A=None)
     values, shrink = values / units[1], 0.5
     if n > 2 * _FIRST_PART:
@@ -341,7 +341,7 @@ def _adapted(
     return best
 
 
-def _power_of_two(values: _Array) -> float:
+def power_of_two(values: _Array) -> float:
     """Near the spread of the values."""
     return float(2.0 ** np.round(np.log2(max(float(np.ptp(values, axis=0).max()), 1e-300))))
 

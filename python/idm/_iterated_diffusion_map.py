@@ -35,10 +35,9 @@ def _columns(y: Any) -> _Array:
 
 def _shares(classes: NDArray[Any], y: Any) -> _Array:
     """(rows, classes): 1 in the column of the label, else 0; NaN for labels that are none of these."""
-    labels = np.asarray(y).ravel()
-    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    shares: _Array = np.eye(len(classes))[codes]
-    shares[classes[codes] != labels] = np.nan
+    numbers = {label: number for number, label in enumerate(classes.tolist())}
+    codes = [numbers.get(label, len(classes)) for label in np.asarray(y).ravel().tolist()]
+    shares: _Array = np.vstack([np.eye(len(classes)), np.full(len(classes), np.nan)])[codes]
     return shares
 
 

@@ -13,7 +13,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from idm._batches import Rows, in_batches
+from idm._batches import Rows, batches, in_batches
 from idm._cells import TotalOf, cell_means
 from idm._dask import lazily
 from idm._extension import warn_unsupported
@@ -133,7 +133,8 @@ class IteratedMap(
             )
             others = np.setdiff1d(np.arange(len(points)), train, assume_unique=True)
             if total_of is not None and isinstance(estimate, LocalAffine):
-                averaged = cell_means(estimate, total_of, sample.n_rows, random_state, threads)
+                total_of = _without(total_of, points[held_out], features[held_out], threads)
+                averaged = cell_means(estimate, features[train], total_of, sample.n_rows, random_state, threads)
                 if averaged is not None:  # of a sample, no other rows are placed here
                     estimate, others = averaged, np.union1d(landmarks, held_out)
             at = estimate.at
@@ -344,8 +345,16 @@ def _total_of(sample: Sample, encode: _Encode, threads: int) -> TotalOf | None:
 
 
 def _of_part(sums: Any, encode: _Encode, threads: int, points: Any, y: Any) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = sums(np.ascontiguousarray(points, dtype=np.float64), encode(y), threads)
-    return found
+    total: Any = 0
+    points, y = np.asarray(points), np.asarray(y)
+    for part in batches(len(points)):
+        total = total + sums(np.ascontiguousarray(points[part], dtype=np.float64), encode(y[part]), threads)
+    return total  # type: ignore[no-any-return]
+
+
+def _without(total_of: TotalOf, points: _Array, features: _Array, threads: int) -> TotalOf:
+    """The same sums without some rows: integers can be taken back."""
+    return lambda sums: total_of(sums) - sums(points, features, threads)
 
 
 def _relevance(first: Iteration, scale: float) -> _Array:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.random import sample_without_replacement
 
-from idm._batches import Rows, batches
+from idm._batches import Rows
 from idm._dask import dask_sample
 from idm._on_disk import OnDisk, is_dask, is_on_disk
 from idm._validation import as_integer, check_block, estimator_queries, features_on_disk
@@ -61,9 +61,7 @@ def _total(of_part: OfPart, points: Rows, features: Any) -> NDArray[np.int64]:
     """Part by part; features may be on a disk, too."""
     total: Any = 0
     for start, block in points.blocks() if isinstance(points, OnDisk) else [(0, points)]:
-        values = features[start : start + len(block)]
-        for part in batches(len(block)):
-            total = total + of_part(block[part], values[part])
+        total = total + of_part(block, features[start : start + len(block)])
     result: NDArray[np.int64] = total
     return result
 
