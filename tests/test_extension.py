@@ -45,6 +45,22 @@ def test_agrees_with_numpy(rng, n, m, k):  # by the tree, and by all distances
     np.testing.assert_allclose(distances[:, 0], d.min(axis=1), rtol=1e-14)
 
 
+@pytest.mark.parametrize("factor", [-1, 0, 0.3, 5, np.nan, np.inf])
+def test_radii_that_are_not_those_of_exact_neighbors(rng, factor):
+    """Of a model that was altered, or of neighbours by other distances: all points are looked at where it is needed."""
+    X, queries, functions = rng.normal(size=(300, 2)), rng.normal(size=(20, 2)), rng.normal(size=(300, 3))
+    known = trained(X, np.empty((300, 0)), 40, 40, PLAIN)
+    known["pool_radii"] *= factor
+    given = {"epsilon": 0.1, "weights": np.ones((300, 1)), "functions": functions, "n_threads": 1, **known}
+    index = _core.NeighborIndex(X)
+    found, nearest, _ = _core.extend(index, bases=queries, base_values=np.empty((20, 0)), **given)
+    assert np.isfinite(found).all()
+    np.testing.assert_array_equal(nearest[:, 0], pairwise_distances(queries, X).argmin(axis=1))
+    for i in range(20):
+        alone, _, _ = _core.extend(index, bases=queries[i : i + 1], base_values=np.empty((1, 0)), **given)
+        np.testing.assert_array_equal(alone[0], found[i])
+
+
 @pytest.mark.parametrize("change", ["derivative", "difference"])
 @pytest.mark.parametrize("mixing", ["lengths", "metric"])
 def test_lengths_of_the_flow_there_and_back(rng, change, mixing):

@@ -83,7 +83,8 @@ class Extension {
             double reach = std::numeric_limits<double>::infinity();
             for (Index q = first; q < std::min(first + KdTree::leaf_size, n); ++q) {
                 const Index j = tree_.point(q);
-                reach = std::min(reach, distance(base, points_.points.row(j).data(), m) + map_.pool_radii(j, 0));
+                const double d = distance(base, points_.points.row(j).data(), m);
+                reach = std::min(reach, d + std::max(0.0, map_.pool_radii(j, 0)));  // so that a point is found
             }
             farthest = std::max(farthest, reach);
             for (Index c = 0; c < m; ++c) {
@@ -111,14 +112,18 @@ class Extension {
         const Index nearest_place = find_nearest(w.some, squared);
         nearest = tree_.point(nearest_place);
         nearest_distance = distance(base, points_.points.row(nearest).data(), points_.points.cols());
-        if (!choose_pool(w.some, squared, nearest, nearest_distance, w)) {
-            constexpr double infinity = std::numeric_limits<double>::infinity();
+        // The distance of the p-th nearest point changes by no more than that to another point.
+        constexpr double slack = 1 + 1e-12, infinity = std::numeric_limits<double>::infinity();
+        const double radius = map_.pool_radii(nearest, 0);
+        const double low = std::pow(std::max(0.0, radius - nearest_distance) / slack, 2);
+        const double high = std::pow((radius + nearest_distance) * slack, 2);
+        if (!choose_pool(w.some, squared, low, high, w)) {  // radii that are not those of exact neighbours
             collect(base, base, [](Index) { return infinity; }, w.all);
             w.all.squared.resize(w.all.size());
             for (const KdTree::Node* leaf : w.all.leaves) {
                 tree_.leaf_squared(*leaf, base, w.all.squared.data() + leaf->first);
             }
-            choose_pool(w.all, w.all.squared.data(), nearest, infinity, w);
+            choose_pool(w.all, w.all.squared.data(), 0, infinity, w);
         }
         measure(bases, i, w);
         choose_neighbors(nearest_place, w);
@@ -172,27 +177,21 @@ class Extension {
             for (c = first; c < last; ++c) {
                 if (squared[c] > smallest) continue;
                 const std::int32_t place = candidates.places[c];
-                if (squared[c] < smallest || tree_.point(place) < tree_.point(nearest)) nearest = place;
+                if (nearest < 0 || squared[c] < smallest || tree_.point(place) < tree_.point(nearest)) nearest = place;
                 smallest = squared[c];
             }
         }
-        if (!(largest < 1e300)) {
+        if (nearest < 0 || !(largest < 1e300)) {
             throw std::invalid_argument("X is so far from the data that squared distances overflow; rescale it");
         }
         return nearest;
     }
 
-    // Keeps the `pool_size` nearest points, and those whose own pool reaches the base, with |dx|^2 and which of both
-    // they are. The distance of the p-th nearest point changes by no more than that to another point: if fewer points
-    // are so near, the radii are not those of exact neighbours, and nothing is kept.
-    bool choose_pool(const Candidates& candidates, const double* squared, Index nearest, double apart,
-                     Workspace& w) const {
+    // Keeps the `pool_size` nearest points, the last of which is sought between `low` and `high`, and those whose own
+    // pool reaches the base, with |dx|^2 and which of both they are. If there are fewer below `high`, nothing is kept.
+    bool choose_pool(const Candidates& candidates, const double* squared, double low, double high, Workspace& w) const {
         const double* limits = candidates.limits.data();
         const Index n = candidates.size();
-        constexpr double slack = 1 + 1e-12;
-        const double radius = map_.pool_radii(nearest, 0);
-        const double low = std::pow(std::max(0.0, radius - apart) / slack, 2);
-        const double high = std::pow((radius + apart) * slack, 2);
         Index n_near = 0;
         for (Index c = 0; c < n; ++c) n_near += squared[c] <= high;
         if (n_near < map_.pool_size) return false;
