@@ -69,8 +69,8 @@ class Estimates {
                 for (Index c = 0; c < m_; ++c) differences_(j, c) = inverse * (x[c] - base[c]);
             }
             gram_lower(differences_.data(), k_, m_, m_, gram_.data(), k_, region);
-            for (Index i = 0; i < k_; ++i) {
-                for (Index j = 0; j < i; ++j) gram_(j, i) = gram_(i, j);
+            for (Index j = 0; j < k_; ++j) {
+                for (Index l = 0; l < j; ++l) gram_(l, j) = gram_(j, l);
             }
         } else {
             gather_coordinates(
