@@ -65,14 +65,21 @@ def test_arrays(client, in_memory, chunks):
     np.testing.assert_array_equal(supported, in_memory.supported(X))
 
 
-@pytest.mark.parametrize("chunks", [(2000, 2), ((1, 0, 4999, 1000), (2,))], ids=["equal", "unequal"])
-def test_noise_is_averaged_where_the_chunks_are(client, chunks):
+@pytest.fixture(scope="module")
+def noisy():
+    """X, y, and a model of them that needed the sums of all rows."""
     points, _, features = idm.datasets.make_annulus(6000, feature="radius", random_state=0)
-    noisy = features + 0.3 * features.std() * np.random.default_rng(0).normal(size=features.shape)
-    in_memory = model().fit(points, noisy)
-    assert isinstance(in_memory._estimate, CellMeans)
-    found = model().fit(da.from_array(points, chunks=chunks), da.from_array(noisy, chunks=(1700, 1)))
-    np.testing.assert_array_equal(found.transform(points), in_memory.embedding_)
+    features += 0.3 * features.std() * np.random.default_rng(0).normal(size=features.shape)
+    found = model().fit(points, features)
+    assert isinstance(found._estimate, CellMeans)
+    return points, features, found
+
+
+@pytest.mark.parametrize("chunks", [(2000, 2), ((1, 0, 4999, 1000), (2,))], ids=["equal", "unequal"])
+def test_noise_is_averaged_where_the_chunks_are(client, noisy, chunks):
+    points, features, expected = noisy
+    found = model().fit(da.from_array(points, chunks=chunks), da.from_array(features, chunks=(1700, 1)))
+    np.testing.assert_array_equal(found.transform(points), expected.embedding_)
 
 
 def test_fit_transform_is_lazy_too(client, in_memory):
@@ -125,24 +132,43 @@ def test_labels(client):
     np.testing.assert_array_equal(found.predict_proba(points), expected.predict_proba(X))
 
 
-def dies_once(block, flag):
-    """A chunk whose first reader is killed."""
-    if len(block) and not os.path.exists(flag):
-        open(flag, "w").close()
-        os.kill(os.getpid(), signal.SIGKILL)
+def dies(block, folder, reading, block_info=None):
+    """A chunk that kills a worker once: the first that reads it for the given time."""
+    if len(block):
+        chunk = block_info[0]["chunk-location"][0]
+        n_readings = 1 + len(list(folder.glob(f"{chunk} *")))
+        (folder / f"{chunk} {n_readings}").touch()
+        if n_readings == reading:
+            try:
+                (folder / "killed").mkdir()
+            except FileExistsError:
+                return block
+            os.kill(os.getpid(), signal.SIGKILL)
     return block
+
+
+def deadly(array, folder, reading):
+    return da.from_array(array, chunks=(200, 2)).map_blocks(dies, folder, reading, dtype=float, meta=np.empty((0, 2)))
 
 
 @pytest.mark.parametrize("method", ["fit", "transform"])
 def test_a_killed_worker_changes_nothing(client, in_memory, method, tmp_path):
     client.wait_for_workers(2)
-    points = da.from_array(X, chunks=(200, 2))
-    fatal = points.map_blocks(dies_once, str(tmp_path / "flag"), dtype=float, meta=np.empty((0, 2)))
+    points, fatal = da.from_array(X, chunks=(200, 2)), deadly(X, tmp_path, 1)
     found = model().fit(fatal if method == "fit" else points, y)
     np.testing.assert_array_equal(found.landmarks_, in_memory.landmarks_)
     coordinates = found.transform(fatal if method == "transform" else points).compute()
     np.testing.assert_array_equal(coordinates, in_memory.embedding_)
-    assert (tmp_path / "flag").exists()
+    assert (tmp_path / "killed").exists()
+
+
+def test_a_worker_killed_while_sums_are_taken_changes_nothing(client, noisy, tmp_path):
+    """Chunks are read for the sample first, then for the sums."""
+    client.wait_for_workers(2)
+    points, features, expected = noisy
+    found = model().fit(deadly(points, tmp_path, 2), features)
+    assert (tmp_path / "killed").exists()
+    np.testing.assert_array_equal(found.transform(points), expected.embedding_)
 
 
 @pytest.mark.parametrize("where", ["X", "y"])
