@@ -96,6 +96,9 @@ def test_progress_tells_rows_a_second_and_the_time_left(capsys, caplog, monkeypa
     pytest.importorskip("tqdm")
     found = model(subsample=1000, verbose=1).fit(X, y)
     assert "rows: 100%" in capsys.readouterr().err
+    noisy = y + np.random.default_rng(0).normal(scale=y.std(), size=len(y))
+    model(subsample=1000, store_embedding=False, verbose=1).fit(X, noisy)
+    assert "rows summed:   0%" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     with caplog.at_level("INFO", logger="idm"):
         found.transform(XNEW)

@@ -75,7 +75,7 @@ class IteratedMap(
         self._fit_size(sample.n_rows, points.shape[1], features.shape[1], store=store).check()
         with progress(self.max_iter, self.verbose) as shown:
             shown.stage("features")
-            total_of = _total_of(sample, encode, 1 if is_dask(X) else threads)
+            total_of = _total_of(sample, encode, *((1, 0) if is_dask(X) else (threads, self.verbose)))
             fitted = self._rows(points, features, sample, total_of, random_state, threads)
             stopping = self._stopping(held_out=len(fitted.held_out) > 0)
             iterations, records = self._iterate(fitted, stopping, random_state, threads, shown)
@@ -338,17 +338,27 @@ class IteratedMap(
         return self._regression.at(embedding), supported
 
 
-def _total_of(sample: Sample, encode: _Encode, threads: int) -> TotalOf | None:
+def _total_of(sample: Sample, encode: _Encode, threads: int, verbose: int) -> TotalOf | None:
     """Sums over all rows of X, if there are more than those of the sample."""
     total = sample.total
-    return None if total is None else lambda sums: total(partial(_of_part, sums, encode, threads))
+    if total is None:
+        return None
+
+    def total_of(sums: Any) -> NDArray[np.int64]:
+        with rows_progress(sample.n_rows, verbose, "rows summed") as done:
+            return total(partial(_of_part, sums, encode, threads, done))
+
+    return total_of
 
 
-def _of_part(sums: Any, encode: _Encode, threads: int, points: Any, y: Any) -> NDArray[np.int64]:
+def _of_part(
+    sums: Any, encode: _Encode, threads: int, done: Callable[[int], object], points: Any, y: Any
+) -> NDArray[np.int64]:
     total: Any = 0
     points, y = np.asarray(points), np.asarray(y)
     for part in batches(len(points)):
         total = total + sums(np.ascontiguousarray(points[part], dtype=np.float64), encode(y[part]), threads)
+        done(part.stop - part.start)
     return total  # type: ignore[no-any-return]
 
 

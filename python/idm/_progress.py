@@ -85,14 +85,14 @@ def progress(n_iterations: int, verbose: int) -> Iterator[Progress]:
 def rows_progress(n_rows: int, verbose: int, name: str = "rows") -> Iterator[Callable[[int], object]]:
     """What to call with the number of rows that are done: shows how many there are a second, and the time left."""
     if not verbose or n_rows == 0:
-        yield lambda n_more: None
+        yield int
         return
     tqdm = _tqdm()
     if tqdm is None:
         _logger.info(name)
         yield _RowsLog(n_rows).update
         return
-    with tqdm(total=n_rows, desc=name, unit=" rows", unit_scale=True) as bar:
+    with tqdm(total=n_rows, desc=name, unit=" rows", unit_scale=True, leave=None) as bar:  # gone, if below another
         yield bar.update
 
 
