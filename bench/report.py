@@ -59,22 +59,36 @@ def growth(record):
 def scale(record):
     """From a disk and with Dask, and what follows for many rows on many machines."""
     disk = record["disk"]
-    rows = [
-        [str(r["workers"]), f"{r['rows']:,} x {r['columns']}", f"{r['fit']:.1f}",
-         f"{1e6 * r['transform'] / r['rows']:.0f}", str(8 * r["columns"]), str(r["result_per_row"]),
-         f"{r['model'] / 1e6:.1f}", f"{r['between_workers'] / 1e6:.1f}"]
-        for r in record["dask"]
-    ]  # fmt: skip
-    header = ["workers", "data", "fit, s", "transform, us / row", "X, B / row", "result, B / row", "model, MB",
-              "between workers, MB"]  # fmt: skip
-    seconds = {r["columns"]: r["transform"] / r["rows"] for r in record["dask"] if r["workers"] == 1}
-    estimates = " and ".join(f"{1e8 * s / 64:.0f} s with {m} columns" for m, s in seconds.items())
+    passes, bytes_moved = [], []
+    for r in record["dask"]:
+        data = [str(r["workers"]), f"{r['rows']:,} x {r['columns']}"]
+        seconds = [r["sample"]["seconds"], r["fit"], r["noisy_fit"]]
+        each = [1e6 * s / r["rows"] for s in (r["sums"]["seconds"], r["transform"], r["predict"])]
+        passes.append([*data, *(f"{s:.1f}" for s in seconds), *(f"{s:.0f}" for s in each)])
+        sizes = [r["sample"]["bytes"], r["sums"]["bytes"], r["between_in_noisy_fit"], r["model"], r["between_workers"]]
+        bytes_moved.append(
+            [*data, str(8 * r["columns"]), str(r["result_per_row"]), *(f"{size / 1e6:.1f}" for size in sizes)]
+        )
+    data = ["workers", "data"]
+    times = [*data, "sample, s", "fit, s", "fit with noise, s", "sums, us / row", "transform, us / row",
+             "predict, us / row"]  # fmt: skip
+    sizes = [*data, "X, B / row", "result, B / row", "sample to client, MB", "sums to client, MB",
+             "between workers in a fit with noise, MB", "model, MB", "between workers in transform, MB"]  # fmt: skip
+    one = {r["columns"]: r for r in record["dask"] if r["workers"] == 1}
+    estimates = " and ".join(
+        f"{1e8 * r['transform'] / r['rows'] / 64:.0f} s with {m} columns (and the sums of a fit with noise "
+        f"{1e8 * r['sums']['seconds'] / r['rows'] / 64:.0f} s)"
+        for m, r in one.items()
+    )
     return (
         f"From a file of {disk['rows']:,} x {disk['columns']} float32: fit {disk['fit']:.1f} s, "
-        f"{disk['fit_peak'] / 1e6:.0f} MB beyond what there was; transform of {disk['mapped']:,} rows into a file "
-        f"{disk['transform']:.1f} s, {disk['transform_peak'] / 1e6:.0f} MB.\n\n{markdown(header, rows)}\n\n"
-        f"At the time of a row on one core, 100 million rows on 32 machines of two cores take {estimates}, if reading, "
-        "writing and the scheduler keep up (not measured)."
+        f"{disk['fit_peak'] / 1e6:.0f} MB beyond what there was; with noise in y {disk['noisy_fit']:.1f} s, "
+        f"{disk['noisy_fit_peak'] / 1e6:.0f} MB; transform of {disk['mapped']:,} rows into a file "
+        f"{disk['transform']:.1f} s, {disk['transform_peak'] / 1e6:.0f} MB.\n\n"
+        f"Passes over all rows with Dask, workers with one thread each:\n\n{markdown(times, passes)}\n\n"
+        f"What they move:\n\n{markdown(sizes, bytes_moved)}\n\n"
+        "At the time of a row on one core, `transform` of 100 million rows on 32 machines of two cores takes "
+        f"{estimates}, if reading, writing and the scheduler keep up (not measured)."
     )
 
 
