@@ -114,7 +114,7 @@ def with_dask(n_workers, n, m, folder):
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    options = {"processes": True, "dashboard_address": None, "local_directory": str(folder)}
+    options = {"processes": True, "dashboard_address": ":0", "local_directory": str(folder)}
     with LocalCluster(n_workers=n_workers, threads_per_worker=1, **options) as cluster, Client(cluster) as client:
         client.wait_for_workers(n_workers)
         chunk = n // 20

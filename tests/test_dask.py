@@ -33,7 +33,7 @@ def in_memory():
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dask")
-    options = {"processes": True, "dashboard_address": None, "local_directory": str(folder)}
+    options = {"processes": True, "dashboard_address": ":0", "local_directory": str(folder)}
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
         distributed.Client(cluster) as client,
