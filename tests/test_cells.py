@@ -12,6 +12,7 @@ from idm._feature_estimate import LocalAffine, Straightened, adapted_estimate
 from idm._local_estimates import Choice
 from idm._neighbors import NeighborIndex
 from idm._sample import sampled
+from idm.exceptions import FeatureOutlierWarning
 
 N, SUBSAMPLE = 24_000, 2000
 X, _, TRUE = idm.datasets.make_annulus(N, feature="radius", random_state=0)
@@ -26,7 +27,9 @@ def model(**parameters):
 def sums_of(n_rows=N, n_centres=50, A=None):
     straight = Straightened(units=(4.0, 2.0), centre=np.array([0.5, 0.25]), A=A)
     cells = Cells(straight=straight, centres=NeighborIndex(straight.points(X[:n_centres])))
-    return CellSums(cells=cells, middle=np.array([0.5]), one=2.0 ** (62 - n_rows.bit_length()) / 4)
+    return CellSums(
+        cells=cells, middle=np.array([0.5]), farthest=np.array([4.0]), one=2.0 ** (62 - n_rows.bit_length()) / 4
+    )
 
 
 @pytest.mark.parametrize("A", [None, np.array([[1.0, 0.5], [0.5, 0.25]])])
@@ -172,3 +175,16 @@ def test_the_same_from_a_disk_and_from_a_file(tmp_path):
     for other in (on_disk, idm.load(tmp_path / "model.idm")):
         assert isinstance(other._estimate, CellMeans)
         np.testing.assert_array_equal(other.transform(XNEW), found.transform(XNEW))
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0], ids=["alone", "beside a column of large numbers"])
+def test_features_out_of_all_proportion_are_not_averaged(scale):
+    """In the sample or not, and whatever the units of the other column."""
+    rng = np.random.default_rng(0)
+    features = np.hstack([scale * NOISY, NOISY])
+    features[rng.permutation(N)[:400], 1] = TRUE.mean() + 60 * TRUE.std()
+    with pytest.warns(FeatureOutlierWarning):
+        found = model(max_iter=1, store_embedding=False).fit(X, features)
+    assert isinstance(found._estimate, CellMeans)
+    error = found.predict(XNEW)[:, 1] - YNEW[:, 0]
+    assert np.sqrt(np.mean(error**2)) < 0.05 * YNEW.std()

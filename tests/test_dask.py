@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 import idm
-from idm._cells import CellMeans
+from idm._cells import CellMeans, CellSums
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
@@ -179,6 +179,19 @@ def test_a_chunk_of_nan_is_an_error_that_names_its_rows(client, where):
         model().fit(da.from_array(arrays["X"], chunks=(500, 2)), da.from_array(arrays["y"], chunks=500))
 
 
+def test_nan_in_a_lazy_result_is_an_error_that_names_its_rows(client, in_memory):
+    bad = X.copy()
+    bad[1100:1150] = np.nan
+    points = da.from_array(bad, chunks=(400, 2))
+    for method in (in_memory.transform, in_memory.predict, in_memory.supported):
+        with pytest.raises(ValueError, match=r"X must be finite, got \d+ NaN .* in row 1100, column 0"):
+            method(points).compute()
+    pandas, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = dd.from_pandas(pandas.DataFrame(bad), npartitions=3)
+    with pytest.raises(ValueError, match=r"in row 100, column 0.* \(of the partition that begins with index .*1000"):
+        in_memory.transform(frame).compute()
+
+
 def test_what_does_not_fit_is_refused(client, in_memory):
     points = da.from_array(X, chunks=(500, 2))
     with pytest.raises(ValueError, match=r"y must have a row for each of the 1500 rows of X, got shape \(1499,\)"):
@@ -198,6 +211,15 @@ def test_a_task_runs_on_one_thread(monkeypatch):
     wide.transform(da.from_array(X, chunks=(500, 2))).compute(scheduler="synchronous")
     assert seen == [1, 1, 1]
     assert wide.n_jobs == 2
+
+
+def test_sums_are_taken_on_one_thread_too(monkeypatch, noisy):
+    points, features, _ = noisy
+    seen, of = [], CellSums.of
+    monkeypatch.setattr(CellSums, "of", lambda self, *given: seen.append(given[-1]) or of(self, *given))
+    with dask.config.set(scheduler="synchronous"):
+        model(n_jobs=2).fit(da.from_array(points, chunks=(2000, 2)), features)
+    assert seen[:3] == [1, 1, 1]
 
 
 def test_the_model_is_sent_once_and_without_the_coordinates_of_its_rows(in_memory):

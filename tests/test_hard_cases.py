@@ -242,6 +242,10 @@ def test_4_a_constant_feature(rng):
     np.testing.assert_allclose(model.predict(X), 3.0, rtol=1e-14)
     assert model.feature_map_.shape[1] == 0
     with exactly(ConstantFeatureWarning):
+        np.testing.assert_allclose(clone(ITERATED).fit(X, np.full(200, -1.7e200)).predict(X), -1.7e200, rtol=1e-14)
+    with exactly(UnpredictableFeatureWarning):
+        clone(ITERATED).fit(X, 1.7e9 + rng.normal(size=200))
+    with exactly(ConstantFeatureWarning):
         labels = clone(LABELS).fit(X, np.full(200, "a"))
     assert (labels.predict(X) == "a").all()
     with pytest.raises(CoincidentPointsError, match="no two points apart in y along X"):

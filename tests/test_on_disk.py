@@ -5,6 +5,7 @@ import pytest
 
 import idm
 from idm import _on_disk
+from idm._cells import CellMeans
 from idm._on_disk import OnDisk, is_on_disk
 
 N, SUBSAMPLE = 1500, 700
@@ -171,3 +172,44 @@ def test_an_output_that_cannot_be_written_or_would_be_a_frame_is_refused_before_
     with pytest.raises(ValueError, match=r"transform gives a pandas frame.*set_output\(transform='default'\)"):
         framed.transform(data[0], out=np.empty_like(out))
     assert framed.transform(data[0]).shape == out.shape
+
+
+class Sliced:
+    """Any array-like: slices, as they are."""
+
+    def __init__(self, array, chunks=None):
+        self._array, self.shape, self.dtype, self.chunks, self.longest = array, array.shape, array.dtype, chunks, 0
+
+    def __getitem__(self, rows):
+        part = self._array[rows]
+        self.longest = max(self.longest, len(part))
+        return part
+
+
+@pytest.mark.parametrize("where", ["X", "y"])
+def test_slices_that_are_masked_are_refused(data, in_memory, where):
+    """As those of netCDF4 are, whose fill values are numbers."""
+    arrays = {"X": data[0], "y": data[1]}
+    masked = np.ma.masked_array(arrays[where], mask=np.zeros(arrays[where].shape, dtype=bool))
+    arrays[where] = Sliced(masked)
+    np.testing.assert_array_equal(model().fit(**arrays).embedding_, in_memory.embedding_)
+    masked[1200] = np.ma.masked
+    with pytest.raises(ValueError, match=f"{where} has masked values"):
+        model().fit(**arrays)
+    with pytest.raises(ValueError, match="X has masked values"):
+        in_memory.transform(Sliced(np.ma.masked_greater(data[0], 1.0)))
+
+
+def test_the_sizes_of_all_chunks_may_be_told(data, in_memory):
+    found = in_memory.transform(Sliced(data[0], chunks=((700, 800), (2,))))
+    np.testing.assert_array_equal(found, in_memory.embedding_)
+
+
+def test_features_on_a_disk_are_summed_in_blocks_too(data):
+    X, y = data
+    noisy = y + np.random.default_rng(0).normal(scale=y.std(), size=y.shape)
+    stored = Sliced(noisy)
+    found = model(store_embedding=False).fit(X, stored)
+    assert isinstance(found._estimate, CellMeans)
+    assert stored.longest == 625
+    np.testing.assert_array_equal(found.predict(X), model(store_embedding=False).fit(X, noisy).predict(X))

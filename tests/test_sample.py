@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import idm
 from idm._sample import sampled
@@ -154,3 +155,9 @@ def test_parameters_are_checked_before_rows_are_read():
             idm.IteratedDiffusionMap(**changes).fit(Unread(), y)
     with pytest.raises(TypeError, match="subsample must be an integer"):
         idm.estimate_memory(1000, 3, estimator=model(subsample="a"))
+
+
+def test_sparse_features_are_refused_as_without_a_sample():
+    for subsample in (1000, None):
+        with pytest.raises(TypeError, match="y is a sparse matrix"):
+            model(subsample=subsample).fit(X, scipy.sparse.csr_array(y[:, np.newaxis]))

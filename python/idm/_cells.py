@@ -29,7 +29,7 @@ _LEAST_FACTOR = 2.0**-5
 # Cells that are left out to choose a bandwidth, and rows at which both estimates are compared.
 _MOST_LEFT_OUT, _MOST_COMPARED = 2000, 20_000
 # Rows that are farther in a column from all centres, or from the middle of the features, than so many spreads of the
-# sample are not used.
+# sample are not used; a gap of a factor 10 makes an outlier, which is beyond that.
 _FARTHEST = 4.0
 
 
@@ -51,6 +51,7 @@ class CellSums:
 
     cells: Cells
     middle: _Array  # (n,), of the features in their units
+    farthest: _Array  # (n,), from the middle
     one: float  # the integer that 1 is; the sum of all rows stays in range
 
     def of(self, points: _Array, values: _Array, threads: int) -> _Sums:
@@ -62,7 +63,7 @@ class CellSums:
         with np.errstate(over="ignore", invalid="ignore"):
             mapped, features = straight.points(points), values / straight.units[1] - self.middle
             far = (mapped < centres.min(axis=0) - _FARTHEST) | (mapped > centres.max(axis=0) + _FARTHEST)
-        used = np.isfinite(mapped).all(axis=1) & ~far.any(axis=1) & (np.abs(features) <= _FARTHEST).all(axis=1)
+        used = np.isfinite(mapped).all(axis=1) & ~far.any(axis=1) & (np.abs(features) <= self.farthest).all(axis=1)
         total = np.zeros((len(centres), 1 + mapped.shape[1] + features.shape[1]), dtype=np.int64)
         if not used.any():
             return total
@@ -77,13 +78,15 @@ class CellSums:
 
     def means(self, total: _Sums) -> tuple[Cells, WeightedPoints]:
         """The cells that have rows, and the means of these."""
-        filled = total[:, 0] > 0
-        centres, counts = self.cells.centres.points[filled], total[filled, :1].astype(np.float64)
+        filled, cells = total[:, 0] > 0, self.cells
+        if not filled.all():
+            cells = Cells(straight=cells.straight, centres=NeighborIndex(cells.centres.points[filled]))
+        centres, counts = cells.centres.points, total[filled, :1].astype(np.float64)
         means, m = total[filled, 1:] / (self.one * counts), centres.shape[1]
         data = WeightedPoints(
             index=NeighborIndex(centres + means[:, :m]), values=self.middle + means[:, m:], counts=counts
         )
-        return Cells(straight=self.cells.straight, centres=NeighborIndex(centres)), data
+        return cells, data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,10 +129,12 @@ def cell_means(
     order, unit = random_state.permutation(n), power_of_two(features)
     centres = NeighborIndex(rows.index.points[np.sort(order[: max(2, n // _SHARE)])])
     straight = Straightened(units=(rows.units[0], unit), centre=rows.centre, A=rows.A)
+    low, high = features.min(axis=0) / unit, features.max(axis=0) / unit
     reach = 2 * _FARTHEST + float(np.ptp(centres.points, axis=0).max())  # of x - centre, more than of y - middle
     sums = CellSums(
         cells=Cells(straight=straight, centres=centres),
-        middle=features.min(axis=0) / unit / 2 + features.max(axis=0) / unit / 2,
+        middle=low / 2 + high / 2,
+        farthest=_FARTHEST * np.where(high > low, high - low, 1.0),
         one=2.0 ** (61 - n_rows.bit_length() - math.ceil(math.log2(reach))),
     )
     cells, data = sums.means(total_of(sums.of))

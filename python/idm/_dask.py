@@ -150,9 +150,11 @@ def lazily(
     return X.map_partitions(_of_partition, shared, method, empty, meta=empty)
 
 
-def _of_block(block: Any, model: Any, method: str, empty: Any) -> Any:
+def _of_block(block: Any, model: Any, method: str, empty: Any, block_info: Any = None) -> Any:
     """In a task: the method's result for a chunk, which may have no rows."""
-    return getattr(model, method)(block) if len(block) else empty
+    if not len(block):
+        return empty
+    return getattr(model, method)(check_block(block, "X", block_info[0]["array-location"][0][0]))
 
 
 def _of_partition(block: Any, model: Any, method: str, empty: Any) -> Any:
@@ -160,6 +162,10 @@ def _of_partition(block: Any, model: Any, method: str, empty: Any) -> Any:
 
     if not len(block):
         return empty
+    try:
+        check_block(block, "X", 0)
+    except ValueError as error:
+        raise ValueError(f"{error} (of the partition that begins with index {block.index[0]!r})") from None
     values = getattr(model, method)(block)
     if empty.ndim == 1:
         return pandas.Series(values, index=block.index)

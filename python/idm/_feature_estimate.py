@@ -342,8 +342,9 @@ def _adapted(
 
 
 def power_of_two(values: _Array) -> float:
-    """Near the spread of the values."""
-    return float(2.0 ** np.round(np.log2(max(float(np.ptp(values, axis=0).max()), 1e-300))))
+    """Near the spread of the values; if they are all equal, near these."""
+    spread = float(np.ptp(values, axis=0).max()) or float(np.abs(values).max())
+    return float(2.0 ** np.round(np.log2(max(spread, 1e-300))))
 
 
 def _n_left_out(m: int, k: int) -> int:

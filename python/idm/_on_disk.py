@@ -27,9 +27,12 @@ def is_on_disk(value: Any) -> bool:
 
 
 class OnDisk:
-    """An array whose blocks are checked as they are read: `check(block, first_row)` returns what to use."""
+    """An array whose blocks are checked as they are read: `check(block, first_row)` returns what to use.
 
-    def __init__(self, array: Any, check: Callable[[NDArray[Any], int], NDArray[Any]]) -> None:
+    A block may be a masked array, as netCDF4 has them.
+    """
+
+    def __init__(self, array: Any, check: Callable[[Any, int], NDArray[Any]]) -> None:
         self._array, self._check = array, check
 
     def __len__(self) -> int:
@@ -39,13 +42,13 @@ class OnDisk:
         """The first row of each block, and its rows: whole chunks, if the array has them, so that each is read once."""
         n, shape = len(self), self._array.shape
         row_bytes = max(1, int(np.prod(shape[1:])) * np.dtype(self._array.dtype).itemsize)
-        chunk = (getattr(self._array, "chunks", None) or (1,))[0]
+        chunk = int(np.max((getattr(self._array, "chunks", None) or (1,))[0]))  # a number, or those of all chunks
         size = max(1, _BLOCK_BYTES // row_bytes // chunk) * chunk
         for start in range(0, n, size):
-            yield start, self._check(np.asarray(self._array[start : start + size]), start)
+            yield start, self._check(self._array[start : start + size], start)
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
-        return self._check(np.asarray(self._array[rows]), rows.start)
+        return self._check(self._array[rows], rows.start)
 
     def take(self, rows: NDArray[np.intp]) -> NDArray[Any]:
         """Some rows, by increasing numbers, after a check of all."""

@@ -13,7 +13,7 @@ from sklearn.utils.random import sample_without_replacement
 from idm._batches import Rows
 from idm._dask import dask_sample
 from idm._on_disk import OnDisk, is_dask, is_on_disk
-from idm._validation import as_integer, check_block, estimator_queries, features_on_disk
+from idm._validation import as_integer, check_block, check_dense, estimator_queries, features_on_disk
 
 # What a function makes of X and y of some rows.
 OfPart: TypeAlias = Callable[[Any, Any], NDArray[np.int64]]
@@ -43,6 +43,7 @@ def sampled(
     rows = _chosen(n, most, random_state)
     if (len(rows) == n and not is_on_disk(X)) or y is None or (not is_on_disk(y) and np.ndim(y) == 0):
         return Sample(X=X, y=y, n_rows=n, rows=None)  # as they are: who fits them says what is wrong
+    check_dense(y, "y")
     check_consistent_length(X, y)
     points = estimator_queries(estimator, X, reset=True)
     if is_on_disk(y):
@@ -58,10 +59,16 @@ def sampled(
 
 
 def _total(of_part: OfPart, points: Rows, features: Any) -> NDArray[np.int64]:
-    """Part by part; features may be on a disk, too."""
+    """Part by part, if one of both is on a disk."""
     total: Any = 0
-    for start, block in points.blocks() if isinstance(points, OnDisk) else [(0, points)]:
-        total = total + of_part(block, features[start : start + len(block)])
+    if isinstance(points, OnDisk):
+        for start, block in points.blocks():
+            total = total + of_part(block, features[start : start + len(block)])
+    elif isinstance(features, OnDisk):
+        for start, block in features.blocks():
+            total = total + of_part(points[start : start + len(block)], block)
+    else:
+        total = of_part(points, features)
     result: NDArray[np.int64] = total
     return result
 

@@ -93,8 +93,9 @@ def _points_on_disk(estimator: BaseEstimator, X: Any, *, reset: bool) -> OnDisk:
     # One row tells whether columns and kind fit; scikit-learn's words, once.
     validate_data(estimator, _check_kind(np.asarray(X[:1]), "X"), reset=reset, ensure_all_finite=False)
 
-    def checked(block: NDArray[Any], first_row: int) -> NDArray[Any]:
-        array: NDArray[Any] = check_array(block, dtype=[np.float64, np.float32], ensure_all_finite=False)
+    def checked(block: Any, first_row: int) -> NDArray[Any]:
+        check_masks(block, "X")
+        array: NDArray[Any] = check_array(np.asarray(block), dtype=[np.float64, np.float32], ensure_all_finite=False)
         _check_range(array, "X", first_row)
         return array
 
