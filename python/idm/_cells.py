@@ -105,7 +105,7 @@ class CellMeans:
         """See FeatureEstimate. Each row's result depends on that row alone, to the bit."""
         mapped = self.cells.straight.points(queries)
         own = self.cells.of(mapped, threads)
-        return self.cells.straight.units[1] * local_estimates(self.data, mapped, own, self.choice, threads)[0]
+        return self.cells.straight.units[1] * local_estimates(self.data, mapped, own, self.choice, threads)
 
 
 def cell_means(
@@ -146,7 +146,7 @@ def cell_means(
     compared = order[-_MOST_COMPARED:]  # few of them centres, which are in the middle of what they do not see
 
     def estimated(mapped: _Array) -> tuple[_Array]:
-        return (unit * local_estimates(data, mapped, cells.of(mapped, threads), choice, threads)[0],)
+        return (unit * local_estimates(data, mapped, cells.of(mapped, threads), choice, threads),)
 
     (by_cells,) = in_batches(estimated, rows.index.points[compared])
     errors = [np.mean(np.sum(((a - values[compared]) / unit) ** 2, axis=1)) for a in (by_cells, left_out[compared])]

@@ -20,6 +20,7 @@ from idm._local_estimates import (
     Choice,
     WeightedPoints,
     averaged_derivatives,
+    first_neighbors,
     local_estimates,
     others,
     tuned,
@@ -244,8 +245,14 @@ class LocalAffine(Straightened):
     def at(self, queries: _Array, threads: int) -> _Array:
         """See FeatureEstimate. Each row's result depends on that row alone, to the bit."""
         data, choice = _rows_of(self.index, self.values), Choice(factor=self.factor, gamma=self.gamma)
-        fitted, twins = local_estimates(data, self.points(queries), None, choice, threads)
-        return np.where(twins[:, np.newaxis] >= 0, self.left_out[twins], self.units[1] * fitted)
+        mapped = self.points(queries)
+        near = first_neighbors(data, mapped, None, choice, threads)
+        twins = near.twins()
+        estimated, new = self.left_out[twins], np.flatnonzero(twins < 0)
+        if len(new):
+            some = near if len(new) == len(twins) else Neighbors(near.indices[new], near.distances[new])
+            estimated[new] = self.units[1] * local_estimates(data, mapped[new], None, choice, threads, some)
+        return estimated
 
 
 def _rows_of(index: NeighborIndex, values: _Array) -> WeightedPoints:
@@ -281,10 +288,10 @@ def adapted_estimate(points: _Array, values: _Array, random_state: np.random.Ran
     best = _adapted(points, values, straight, shrink, random_state, threads)
     data, rows, choice, A2 = best.data, best.rows, best.choice, best.A2
     index, left_out = data.index, np.empty_like(values)
-    left_out[rows], _ = local_estimates(data, index.points[rows], rows, choice, threads, best.near)
+    left_out[rows] = local_estimates(data, index.points[rows], rows, choice, threads, best.near)
     order = np.setdiff1d(index.order(), rows, assume_unique=True)
     for some in (order[part] for part in batches(len(order), N_NEIGHBORS)):
-        left_out[some], _ = local_estimates(data, index.points[some], some, choice, threads)
+        left_out[some] = local_estimates(data, index.points[some], some, choice, threads)
     with np.errstate(over="ignore"):
         relevance = None if A2 is None else A2 * (units[1] / units[0]) * (units[1] / units[0])
     return LocalAffine(

@@ -69,6 +69,17 @@ def _unit(near: Neighbors, column: int) -> _Array:
     return np.where(unit > 0, unit, np.where(last > 0, last, 1.0))
 
 
+def first_neighbors(data: WeightedPoints, bases: _Array, own: _Rows | None, choice: Choice, threads: int) -> Neighbors:
+    """Those of the bases, or the first half of them, which is enough where all others have no weight."""
+    k = data.n_neighbors(own)
+    return data.index.nearest(bases, _n_own(own) + (k if _narrow(choice) >= 1 else k // 2 + 1), threads)
+
+
+def _narrow(choice: Choice) -> float:
+    """Beyond this share of the squared distance of the middle neighbour nothing has weight."""
+    return 2 * _NO_WEIGHT * choice.factor
+
+
 def local_estimates(
     data: WeightedPoints,
     bases: _Array,
@@ -76,14 +87,11 @@ def local_estimates(
     choice: Choice,
     threads: int,
     near: Neighbors | None = None,
-) -> tuple[_Array, _Rows]:
-    """The estimates (Q, n) without the point `own` of each base, and the point that coincides with it, or -1.
-
-    `near` are the neighbours, if they are known. Else the first half is enough where all others have no weight.
-    """
-    k, n_own, narrow = data.n_neighbors(own), _n_own(own), 2 * _NO_WEIGHT * choice.factor
+) -> _Array:
+    """The estimates (Q, n) without the point `own` of each base; `near` are all or the first neighbours, if known."""
+    k, n_own, narrow = data.n_neighbors(own), _n_own(own), _narrow(choice)
     if near is None:
-        near = data.index.nearest(bases, n_own + (k if narrow >= 1 else k // 2 + 1), threads)
+        near = first_neighbors(data, bases, own, choice, threads)
     fitted = _estimates(data, bases, own, near, choice.factor, choice.gamma, threads)[:, 0, 0]
     if near.indices.shape[1] < k + n_own:
         first, last = near.distances[:, min(n_own, near.indices.shape[1] - 1)] ** 2, near.distances[:, -1] ** 2
@@ -92,7 +100,7 @@ def local_estimates(
             some = None if own is None else own[short]
             more = data.near(bases[short], some, threads)
             fitted[short] = _estimates(data, bases[short], some, more, choice.factor, choice.gamma, threads)[:, 0, 0]
-    return fitted, near.twins()
+    return fitted
 
 
 def tuned(
