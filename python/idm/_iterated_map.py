@@ -133,8 +133,7 @@ class IteratedMap(
             )
             others = np.setdiff1d(np.arange(len(points)), train, assume_unique=True)
             if total_of is not None and isinstance(estimate, LocalAffine):
-                left_out = np.union1d(held_out, outlying)
-                total_of = _without(total_of, points[left_out], features[left_out], threads)
+                total_of = _without(total_of, points[held_out], features[held_out], threads)
                 averaged = cell_means(estimate, features[train], total_of, sample.n_rows, random_state, threads)
                 if averaged is not None:  # of a sample, no other rows are placed here
                     estimate, others = averaged, np.union1d(landmarks, held_out)
