@@ -3,12 +3,37 @@
 import numpy as np
 import pytest
 
-from idm._block_lanczos import BLOCK, BlockLanczos, Filter, NotConverged, Wanted
+from idm import _core
+from idm._block_lanczos import BLOCK, SMALL_R, BlockLanczos, Filter, NotConverged, Wanted, random_block
 
 
 def matrix_of(values, rng):
     V, _ = np.linalg.qr(rng.normal(size=(len(values), len(values))))
     return (V * values) @ V.T, V
+
+
+def filtered(A, chosen):
+    """The product with p(A)."""
+    n = len(A)
+    matrix = _core.SparseMatrix(np.arange(0, n * n + 1, n), np.tile(np.arange(n, dtype=np.int32), n), A.ravel(), n)
+    return lambda x: _core.chebyshev(matrix, np.ascontiguousarray(x), chosen.low, chosen.high, chosen.degree, 2)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.exp(-np.arange(400) / 60), 0.8 ** np.arange(400), np.linspace(1, -1, 400), np.repeat([1.0, 0.5, 0.0], 140)],
+)
+@pytest.mark.parametrize("most", [80, 240])
+def test_the_basis_stays_orthonormal_and_its_projection_true(rng, values, most):
+    A, _ = matrix_of(values, rng)
+    space = BlockLanczos(lambda x: A @ x, np.empty((len(A), 0)), most, 0, 1)
+    while not space.full:
+        space.step()
+        V, T = space._V[:, : space.dimension], space._T[: space.dimension, : space.dimension]
+        assert np.abs(V.T @ V - np.eye(space.dimension)).max() < np.finfo(float).eps / SMALL_R
+        error = A @ V - V @ T
+        error[:, -BLOCK:] -= space._Q @ space._R
+        assert np.abs(error).max() < 1e-10  # directions below that are lost on purpose
 
 
 def test_finds_the_largest_and_counts_its_products(rng):
@@ -41,6 +66,41 @@ def test_stays_outside_of_what_is_known(rng):
     assert np.abs(V[:, :5].T @ vectors).max() < 5e-15
 
 
+def test_vectors_outside_need_not_be_exact(rng):
+    values = np.r_[np.linspace(1, 0.5, 20), rng.uniform(-3e-3, 3e-3, 580)]
+    A, V = matrix_of(values, rng)
+    outside, _ = np.linalg.qr(V[:, :20] + 1e-8 * rng.normal(size=(600, 20)) / np.sqrt(600))
+    space = BlockLanczos(lambda x: A @ x, np.ascontiguousarray(outside), 400, 0, 1)
+    _, vectors = space.converge(Wanted(most=10), 1e-12)
+    assert np.abs(vectors.T @ vectors - np.eye(10)).max() < 1e-13
+    assert np.abs(outside.T @ vectors).max() < 1e-13
+
+
+def test_waits_for_a_pair_that_the_start_hardly_has(rng):
+    # The sixth of seven lags behind the seventh.
+    start, _ = np.linalg.qr(random_block(300, BLOCK, 0))
+    late = rng.normal(size=300)
+    late -= (1 - 1e-5) * start @ (start.T @ late)
+    V, _ = np.linalg.qr(np.column_stack([late, rng.normal(size=(300, 299))]))
+    A = (V * np.r_[0.52, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.1 * rng.random(293)]) @ V.T
+    space = BlockLanczos(lambda x: A @ x, np.empty((300, 0)), 200, 0, 1)
+    found, vectors = space.converge(Wanted(most=7), 1e-8)
+    np.testing.assert_allclose(found, [1, 0.9, 0.8, 0.7, 0.6, 0.52, 0.5], rtol=0, atol=1e-13)
+    assert np.linalg.norm(A @ vectors - vectors * found, axis=0).max() < 1.1e-8
+
+
+def test_a_full_space_and_a_tolerance_of_nothing(rng):
+    A, _ = matrix_of(0.5 ** np.arange(100.0), rng)
+    space = BlockLanczos(lambda x: A @ x, np.empty((100, 0)), 6 * BLOCK, 0, 1)
+    while not space.full:
+        space.step()
+    found, _ = space.converge(Wanted(most=2), 1e-8)
+    np.testing.assert_allclose(found, [1, 0.5], rtol=0, atol=1e-14)
+    A, _ = matrix_of(np.linspace(1, -1, 100), rng)
+    with pytest.raises(NotConverged):
+        BlockLanczos(lambda x: A @ x, np.empty((100, 0)), 6 * BLOCK, 0, 1).converge(Wanted(most=2), 0.0)
+
+
 def test_gives_up_and_says_how_many_converged(rng):
     A, _ = matrix_of(np.r_[2.0, 1.9, 1 - 1e-9 * np.arange(398)], rng)
     space = BlockLanczos(lambda x: A @ x, np.empty((400, 0)), 8 * BLOCK, 0, 1)
@@ -55,7 +115,7 @@ def test_a_filter_is_a_chebyshev_polynomial_and_can_be_undone(rng, degree):
     A, V = matrix_of(values, rng)
     chosen = Filter(low=-1.1, high=0.5, degree=degree)
     expected = np.polynomial.chebyshev.Chebyshev.basis(degree, domain=[-1.1, 0.5])(values)
-    block = chosen.apply(lambda x: A @ x, V[:, :7])
+    block = filtered(A, chosen)(V[:, :7])
     np.testing.assert_allclose(block, V[:, :7] * expected[:7], rtol=0, atol=1e-13 * expected.max())
     above = values > 0.5
     undone, residuals = chosen.undone(expected[above], np.ones(np.count_nonzero(above)))
@@ -71,7 +131,8 @@ def test_steeper_filters_find_what_is_close_together(rng):
     A, _ = matrix_of(values, rng)
     chosen, spaces = None, 0
     while spaces < 6:
-        space, spaces = BlockLanczos(lambda x: A @ x, np.empty((700, 0)), 136, 0, 1, chosen), spaces + 1
+        product = filtered(A, chosen) if chosen else lambda x: A @ x
+        space, spaces = BlockLanczos(product, np.empty((700, 0)), 136, 0, 1, chosen), spaces + 1
         try:
             found, vectors = space.converge(Wanted(most=10), 1e-10, restarts=False)
             break

@@ -100,6 +100,11 @@ def calls():
             {"distances": both},
         ),
         "multiply": (_core.multiply, {"matrix": kernel, "x": X, "n_threads": 2}, {"x": columns}),
+        "chebyshev": (
+            _core.chebyshev,
+            {"matrix": kernel, "x": X, "low": -1.0, "high": 0.5, "degree": 3, "n_threads": 2},
+            {"x": columns},
+        ),
         "submatrix": (
             _core.submatrix,
             {"matrix": kernel, "rows": np.arange(N)[::-1].reshape(N, 1).copy(), "n_threads": 2},

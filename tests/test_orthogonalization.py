@@ -8,7 +8,9 @@ from idm import _core
 pytestmark = pytest.mark.usefixtures("variant")
 
 
-@pytest.mark.parametrize(("n", "d", "b"), [(1, 1, 1), (50, 0, 3), (300, 20, 1), (1000, 100, 8), (20_000, 30, 5)])
+@pytest.mark.parametrize(
+    ("n", "d", "b"), [(1, 1, 1), (50, 0, 3), (300, 20, 1), (1000, 100, 8), (1000, 100, 19), (20_000, 30, 5)]
+)
 def test_nothing_of_the_basis_is_left(rng, n, d, b):
     basis, _ = np.linalg.qr(rng.normal(size=(n, min(n, d + 2))))
     basis, block = np.ascontiguousarray(basis), rng.normal(size=(n, b))

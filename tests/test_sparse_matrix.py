@@ -27,6 +27,33 @@ def test_products_agree_with_scipy(rng, width):
         _core.multiply(ours, x[:-1].copy(), 2)
 
 
+@pytest.mark.parametrize("width", [0, 1, 8, 19])
+@pytest.mark.parametrize("degree", [1, 2, 5])
+def test_chebyshev_polynomials_agree_with_numpy(rng, width, degree):
+    ours, theirs = random_matrix(rng, 200, 200)
+    x = rng.normal(size=(200, width))
+    t = (theirs - 0.25 * scipy.sparse.identity(200)) / 0.75  # [-0.5, 1] to [-1, 1]
+    terms = [x, t @ x]
+    for _ in range(degree - 1):
+        terms.append(2 * (t @ terms[-1]) - terms[-2])
+    results = [_core.chebyshev(ours, x, -0.5, 1.0, degree, n_threads) for n_threads in (1, 3)]
+    np.testing.assert_allclose(results[0], terms[degree], rtol=1e-12, atol=1e-12 * np.abs(terms[degree]).max(initial=1))
+    np.testing.assert_array_equal(*results)
+
+
+def test_what_is_no_chebyshev_polynomial_is_refused(rng):
+    square, x = random_matrix(rng, 30, 30)[0], np.ones((30, 2))
+    for low, high, degree, message in (
+        (1.0, 1.0, 3, "low must be below high"),
+        (0.0, np.nan, 3, "low must be below high"),
+        (0.0, 1.0, 0, "degree must be positive"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            _core.chebyshev(square, x, low, high, degree, 1)
+    with pytest.raises(ValueError, match="the matrix must be square"):
+        _core.chebyshev(random_matrix(rng)[0], np.ones((400, 2)), 0.0, 1.0, 3, 1)
+
+
 @pytest.mark.parametrize("n_threads", [2, 7])
 def test_every_thread_count_gives_the_same_bits(rng, n_threads):
     matrix, _ = random_matrix(rng)

@@ -24,6 +24,16 @@ void product(benchmark::State& state) {
     }
 }
 
+void filtered_product(benchmark::State& state) {
+    const Execution execution{static_cast<int>(state.range(0))};
+    const SparseMatrix a = kernel(execution);
+    const Matrix x = gaussian(10000, 8);
+    Matrix y(10000, 8);
+    for (auto _ : state) {
+        chebyshev(a.view(), view(x), -0.1, 0.8, 5, view(y), execution);
+    }
+}
+
 void rows_in_another_order(benchmark::State& state) {
     const Execution execution{static_cast<int>(state.range(0))};
     const SparseMatrix a = kernel(execution);
@@ -46,6 +56,7 @@ BENCHMARK(product)
     ->ArgsProduct({{1, 2}, {1, 8, 16}})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
+BENCHMARK(filtered_product)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(rows_in_another_order)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(components)->Unit(benchmark::kMillisecond);
 

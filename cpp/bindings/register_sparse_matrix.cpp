@@ -44,6 +44,18 @@ Array multiply(const SparseMatrix& a, const Array& x, int n_threads) {
     return product;
 }
 
+Array chebyshev(const SparseMatrix& a, const Array& x, double low, double high, Index degree, int n_threads) {
+    if (a.n_rows != a.n_columns) throw py::value_error("chebyshev: the matrix must be square");
+    if (!(low < high)) throw py::value_error("chebyshev: low must be below high");
+    if (degree < 1) throw py::value_error("chebyshev: degree must be positive");
+    const ConstMatrixView in = matrix(x, "x", a.n_columns, any);
+    Array filtered({a.n_rows, in.cols()});
+    const MatrixView out(filtered.mutable_data(), a.n_rows, in.cols());
+    run(n_threads,
+        [&](const Execution& execution) { idm::chebyshev(a.view(), in, low, high, degree, out, execution); });
+    return filtered;
+}
+
 SparseMatrix submatrix(const SparseMatrix& a, const IndexArray& rows, int n_threads) {
     if (a.n_rows != a.n_columns) throw py::value_error("submatrix: the matrix must be square");
     const ConstIndexMatrixView r = matrix(rows, "rows", any, 1);
@@ -90,6 +102,8 @@ void register_sparse_matrix(py::module_& module) {
             return read_only(self, a.values.get(), a.n_entries());
         });
     module.def("multiply", &multiply, py::arg("matrix"), py::arg("x").noconvert(), py::arg("n_threads"));
+    module.def("chebyshev", &chebyshev, py::arg("matrix"), py::arg("x").noconvert(), py::arg("low"), py::arg("high"),
+               py::arg("degree"), py::arg("n_threads"));
     module.def("submatrix", &submatrix, py::arg("matrix"), py::arg("rows").noconvert(), py::arg("n_threads"));
     module.def("connected_components", &connected_components, py::arg("matrix"), py::arg("least"));
 }

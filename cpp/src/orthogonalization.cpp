@@ -62,31 +62,37 @@ struct Columns {
 }  // namespace
 
 void project_out(ConstMatrixView basis, Index d, MatrixView block, const Execution& execution) {
-    constexpr Index most_parts = 64;
-    const Index n = basis.rows(), part = std::max<Index>(128, (n + most_parts - 1) / most_parts);
-    std::vector<Matrix> sums((n + part - 1) / part);  // V^T block, a part of the rows each
+    constexpr Index most_parts = 64, tile = 32;  // rows of V that stay in cache for all columns of the block
+    const Index n = basis.rows(), b = block.cols(), part = std::max<Index>(128, (n + most_parts - 1) / most_parts);
     const auto for_parts = [&](auto&& work) {
         parallel_for(
             n, part, execution, [] { return 0; },
-            [&](Index begin, Index end, int, Region&) { work(begin / part, begin, end - begin); });
+            [&](Index begin, Index end, int, Region&) { work(begin / part, begin, end); });
     };
-    const auto of_columns = [&](auto columns, Index first_column, Index width) {
-        using C = decltype(columns);
-        for_parts([&](Index p, Index first, Index count) {
-            sums[p] = Matrix::Zero(d, width);
-            C::inner(basis.row(first).data(), basis.cols(), d, block.row(first).data() + first_column, block.cols(),
-                     count, sums[p].data());
-        });
-        Matrix sum = sums[0];
-        for (std::size_t p = 1; p < sums.size(); ++p) sum += sums[p];
-        for_parts([&](Index, Index first, Index count) {
-            C::outer(basis.row(first).data(), basis.cols(), d, sum.data(), block.row(first).data() + first_column,
-                     block.cols(), count);
-        });
+    // Eight columns of the block at a time, and the rest one by one. Their sums (d x 8 or d x 1) start at c d.
+    const auto for_tiles = [&](Index begin, Index end, auto&& work) {
+        for (Index row = begin; row < end; row += tile) {
+            const double* v = basis.row(row).data();
+            double* rows = block.row(row).data();
+            const Index count = std::min(tile, end - row);
+            Index c = 0;
+            for (; c + 8 <= b; c += 8) work(Columns<8>{}, v, rows + c, count, c * d);
+            for (; c < b; ++c) work(Columns<1>{}, v, rows + c, count, c * d);
+        }
     };
-    Index c = 0;
-    for (; c + 8 <= block.cols(); c += 8) of_columns(Columns<8>{}, c, 8);
-    for (; c < block.cols(); ++c) of_columns(Columns<1>{}, c, 1);
+    std::vector<Matrix> sums((n + part - 1) / part);  // V^T block, of a part of the rows each
+    for_parts([&](Index p, Index begin, Index end) {
+        sums[p] = Matrix::Zero(b, d);
+        for_tiles(begin, end, [&](auto columns, const double* v, double* rows, Index count, Index at) {
+            columns.inner(v, basis.cols(), d, rows, b, count, sums[p].data() + at);
+        });
+    });
+    for (std::size_t p = 1; p < sums.size(); ++p) sums[0] += sums[p];
+    for_parts([&](Index, Index begin, Index end) {
+        for_tiles(begin, end, [&](auto columns, const double* v, double* rows, Index count, Index at) {
+            columns.outer(v, basis.cols(), d, sums[0].data() + at, rows, b, count);
+        });
+    });
 }
 
 }  // namespace idm

@@ -22,25 +22,58 @@ void SparseMatrix::allocate_entries() {
     values = make_buffer<double>(n_entries());
 }
 
+namespace {
+
+// Columns of a block at a time: entries of `a` take rows of it at random, which should lie close together.
+constexpr Index most_columns = 16;
+
+// finish(i, (A x)(i)) for all rows i; x is N x width.
+template <class Finish>
+void for_products(SparseView a, const double* x, Index width, const Execution& execution, Finish&& finish) {
+    parallel_for(
+        a.n_rows, 64, execution, [] { return 0; },
+        [&](Index begin, Index end, int, Region&) {
+            double product[most_columns];
+            for (Index i = begin; i < end; ++i) {
+                const std::int64_t first = a.row_start[i];
+                weighted_rows(a.columns + first, a.values + first, a.row_start[i + 1] - first, x, width, product);
+                finish(i, product);
+            }
+        });
+}
+
+}  // namespace
+
 void multiply(SparseView a, ConstMatrixView x, MatrixView y, const Execution& execution) {
-    constexpr Index most_columns = 16;
-    Matrix some;  // columns of x: entries of `a` take rows of x at random, which should lie close together
+    Matrix some;
     for (Index c = 0; c < x.cols(); c += most_columns) {
         const Index width = std::min(most_columns, x.cols() - c);
-        const double* rows = x.data();
-        if (width < x.cols()) {
-            some = x.middleCols(c, width);
-            rows = some.data();
-        }
-        parallel_for(
-            a.n_rows, 64, execution, [] { return 0; },
-            [&](Index begin, Index end, int, Region&) {
-                for (Index i = begin; i < end; ++i) {
-                    const std::int64_t first = a.row_start[i];
-                    weighted_rows(a.columns + first, a.values + first, a.row_start[i + 1] - first, rows, width,
-                                  y.row(i).data() + c);
-                }
+        if (width < x.cols()) some = x.middleCols(c, width);
+        for_products(a, width < x.cols() ? some.data() : x.data(), width, execution,
+                     [&](Index i, const double* product) { std::copy_n(product, width, y.row(i).data() + c); });
+    }
+}
+
+void chebyshev(SparseView a, ConstMatrixView x, double low, double high, Index degree, MatrixView y,
+               const Execution& execution) {
+    const double centre = (low + high) / 2, half = (high - low) / 2;
+    for (Index c = 0; c < x.cols(); c += most_columns) {
+        const Index width = std::min(most_columns, x.cols() - c);
+        Matrix before = x.middleCols(c, width), now(a.n_rows, width);  // T_j-1 and T_j, from j = 1
+        for_products(a, before.data(), width, execution, [&](Index i, const double* product) {
+            const double* t = before.row(i).data();
+            double* next = now.row(i).data();
+            for (Index k = 0; k < width; ++k) next[k] = (product[k] - centre * t[k]) / half;
+        });
+        for (Index j = 1; j < degree; ++j) {
+            for_products(a, now.data(), width, execution, [&](Index i, const double* product) {
+                const double* t = now.row(i).data();
+                double* next = before.row(i).data();
+                for (Index k = 0; k < width; ++k) next[k] = 2 / half * (product[k] - centre * t[k]) - next[k];
             });
+            before.swap(now);
+        }
+        y.middleCols(c, width) = now;
     }
 }
 
@@ -77,12 +110,13 @@ SparseMatrix submatrix(SparseView a, ConstIndexMatrixView rows, const Execution&
 Index connected_components(SparseView matrix, double least, IndexMatrixView labels) {
     labels.setConstant(-1);
     std::vector<std::int32_t> pending;
-    Index n_components = 0;
+    Index n_components = 0, n_left = labels.rows();  // without a label
     for (Index start = 0; start < labels.rows(); ++start) {
         if (labels(start, 0) >= 0) continue;
         labels(start, 0) = n_components;
-        pending.push_back(static_cast<std::int32_t>(start));
-        while (!pending.empty()) {
+        --n_left;
+        pending.assign(1, static_cast<std::int32_t>(start));
+        while (!pending.empty() && n_left > 0) {
             const Index i = pending.back();
             pending.pop_back();
             for (std::int64_t e = matrix.row_start[i]; e < matrix.row_start[i + 1]; ++e) {
@@ -90,6 +124,7 @@ Index connected_components(SparseView matrix, double least, IndexMatrixView labe
                 if (matrix.values[e] > least && labels(j, 0) < 0) {
                     labels(j, 0) = n_components;
                     pending.push_back(j);
+                    --n_left;
                 }
             }
         }

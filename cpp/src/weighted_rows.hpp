@@ -8,17 +8,23 @@
 namespace idm {
 
 // out[0..width) = sum_e weights[e] x(columns[e], first..first + width), for `count` entries. The sums stay in
-// registers.
+// registers; those of even and of odd entries are apart, so that an addition need not wait for the one before.
 template <int width>
 inline void weighted_rows_tile(const std::int32_t* columns, const double* weights, std::int64_t count, const double* x,
                                Index stride, double* out) {
-    double sums[width] = {};
-    for (std::int64_t e = 0; e < count; ++e) {
-        const double* row = x + columns[e] * stride;
-        const double weight = weights[e];
-        for (int c = 0; c < width; ++c) sums[c] += weight * row[c];
+    double even[width] = {}, odd[width] = {};
+    std::int64_t e = 0;
+    for (; e + 2 <= count; e += 2) {
+        const double *row = x + columns[e] * stride, *next = x + columns[e + 1] * stride;
+        const double weight = weights[e], weight_of_next = weights[e + 1];
+        for (int c = 0; c < width; ++c) even[c] += weight * row[c];
+        for (int c = 0; c < width; ++c) odd[c] += weight_of_next * next[c];
     }
-    for (int c = 0; c < width; ++c) out[c] = sums[c];
+    for (; e < count; ++e) {
+        const double* row = x + columns[e] * stride;
+        for (int c = 0; c < width; ++c) even[c] += weights[e] * row[c];
+    }
+    for (int c = 0; c < width; ++c) out[c] = even[c] + odd[c];
 }
 
 // Four sums for one column, so that an addition need not wait for the one before.

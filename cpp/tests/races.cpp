@@ -82,6 +82,7 @@ void global_steps(const Matrix& points, const Matrix& queries, const Neighbors& 
     kernel = nearest_kernel(of_points.indices(), of_points.distances(), 0.1, four);
     normalize(kernel, 0.5, view(sums), four);
     multiply(kernel.view(), view(values), view(product), four);
+    chebyshev(kernel.view(), view(values), -0.1, 0.5, 3, view(product), four);
     const IndexMatrix backwards = IndexMatrix::NullaryExpr(n / 2, 1, [](Index i, Index) { return n - 1 - i; });
     kernel = submatrix(kernel.view(), view(backwards), four);
     project_out(view(values), 8, view(product), four);

@@ -14,6 +14,8 @@ _Array: TypeAlias = NDArray[np.float64]
 
 BLOCK = 8
 MOST_RESTARTS = 15
+# Rounding errors of a block W = Q R are larger in Q, by 1 / R: where R is below, Q is made orthogonal once more.
+SMALL_R = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +39,7 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """A Chebyshev polynomial p = T_q: within [-1, 1] on [low, high], steep and increasing above.
+    """A Chebyshev polynomial p = T_q: within [-1, 1] on [low, high], steep and increasing above (`_core.chebyshev`).
 
     The degree q is odd, so that what is below `low` comes last.
     """
@@ -45,14 +47,6 @@ class Filter:
     low: float
     high: float
     degree: int
-
-    def apply(self, product: Callable[[_Array], _Array], block: _Array) -> _Array:
-        """p(A) times a block, by T_j+1 = 2 x T_j - T_j-1."""
-        centre, half = (self.low + self.high) / 2, (self.high - self.low) / 2
-        before, now = block, (product(block) - centre * block) / half
-        for _ in range(self.degree - 1):
-            before, now = now, (2 / half) * (product(now) - centre * now) - before
-        return now
 
     def undone(self, values: _Array, residuals: _Array) -> tuple[_Array, _Array]:
         """Eigenvalues of A, and bounds of their residuals, for those of p(A): `high` where p is not above 1.
@@ -75,9 +69,9 @@ class NotConverged(Exception):
 class BlockLanczos:
     """The Krylov space of a random block, outside of some vectors that are known.
 
-    The basis V = [outside, kept, blocks] and the projection T of the matrix A, or of p(A) for a filter p, on [kept,
-    blocks] obey A V = V T + Q R, with Q the next block: the residual of a Ritz vector V y is \\|R y_last\\|, where
-    y_last belongs to the last block.
+    `product` takes a block X to A X, or to p(A) X if a filter p is chosen. The basis V = [outside, kept, blocks] and
+    the projection T of that matrix on [kept, blocks] obey A V = V T + Q R, with Q the next block: the residual of a
+    Ritz vector V y is \\|R y_last\\|, where y_last belongs to the last block.
     """
 
     def __init__(
@@ -97,7 +91,10 @@ class BlockLanczos:
         self._T = np.zeros((most, most))
         self.dimension = self.n_products = self.n_restarts = 0
         self._previous: _Array | None = None  # the block before Q, if Q R came from a product with it
-        self._Q, self._R = self._orthonormal(random_block(n, BLOCK, seed))
+        self._behind = False  # Q is orthogonal to the last two blocks, and to others but for small errors
+        start = random_block(n, BLOCK, seed)
+        _core.project_out(self._V, c, start, threads)
+        self._Q, self._R = self._orthonormal(start)
 
     @property
     def full(self) -> bool:
@@ -105,10 +102,13 @@ class BlockLanczos:
         return self.dimension + BLOCK > len(self._T)
 
     def step(self) -> None:
-        """Extend the space by the block Q, and find the next."""
-        d, Q = self.dimension, self._Q
-        self._V[:, self._c + d : self._c + d + BLOCK] = Q
-        W = self._product(Q) if self._filter is None else self._filter.apply(self._product, Q)
+        """Extend the space by the block Q, and find the next.
+
+        Every other block is made orthogonal to the blocks before it together with the one after it: to read the basis
+        is what that costs. Rounding errors of the three-term recurrence have grown by 1 / R then.
+        """
+        d, n_columns, Q = self.dimension, self._c + self.dimension, self._Q
+        W = self._product(Q)
         self.n_products += BLOCK * (1 if self._filter is None else self._filter.degree)
         if self._previous is not None:
             self._T[d : d + BLOCK, d - BLOCK : d] = self._R
@@ -117,15 +117,26 @@ class BlockLanczos:
         diagonal = Q.T @ W
         self._T[d : d + BLOCK, d : d + BLOCK] = (diagonal + diagonal.T) / 2
         W -= Q @ diagonal
+        # After a restart Q is coupled to more than two blocks, and a filter makes errors grow more.
+        may_wait = self._previous is not None and self._filter is None and not self._behind
+        if self._behind:
+            both = np.hstack([Q, W])
+            _core.project_out(self._V, n_columns, both, self._threads)
+            Q, W = np.ascontiguousarray(both[:, :BLOCK]), both[:, BLOCK:]
+        self._V[:, n_columns : n_columns + BLOCK] = Q
         self.dimension += BLOCK
+        if not self._behind:  # vectors outside are eigenvectors up to a tolerance, so that W has a part of them
+            _core.project_out(self._V, self._c if may_wait else n_columns + BLOCK, W, self._threads)
         self._previous = Q
         self._Q, self._R = self._orthonormal(W)
+        self._behind = may_wait and not _small(self._R)
 
-    def largest(self) -> tuple[float, float]:
-        """The largest Ritz value, and its residual."""
+    def ritz_pair(self, n: int) -> tuple[float, float]:
+        """The n-th largest Ritz value (from 0), and its residual."""
         d = self.dimension
-        value, y = scipy.linalg.eigh(self._T[:d, :d], check_finite=False, subset_by_index=[d - 1, d - 1])
-        return float(value[0]), float(np.linalg.norm(self._R @ y[d - BLOCK :]))
+        value, y = scipy.linalg.eigh(self._T[:d, :d], check_finite=False, subset_by_index=[d - 1 - n, d - 1 - n])
+        values, residuals = self._of_matrix(value, np.linalg.norm(self._R @ y[d - BLOCK :], axis=0))
+        return float(values[0]), float(residuals[0])
 
     def converge(self, wanted: Wanted, tolerance: float, *, restarts: bool = True) -> tuple[_Array, _Array]:
         """The largest eigenvalues that are wanted, by decreasing size, and their vectors (N, n).
@@ -135,17 +146,24 @@ class BlockLanczos:
         check = wanted.most + wanted.most // 2 + 4 * BLOCK if wanted.share == 0 else 8 * BLOCK
         history: list[tuple[int, float]] = []  # dimension and largest residual, at the checks since the last restart
         while True:
-            self.step()
+            if not self.full:
+                self.step()
             d = self.dimension
             if d < check and not self.full:
                 continue
+            if wanted.share == 0 and not self.full:  # the last is the slowest as a rule, and one costs less than all
+                _, residual = self.ritz_pair(wanted.most - 1)
+                if residual > tolerance:
+                    history.append((d, _log(residual)))
+                    check = _next_check(history, tolerance)
+                    continue
             raw, Y, values, residuals = self._ritz()
             n = wanted.count(values)
             decided = n == wanted.most or (n < d and values[n] + residuals[n] < wanted.least(values))
             n_converged = int(np.count_nonzero(residuals[:n] <= tolerance))
             if n_converged == n and decided:
                 return values[:n].copy(), self._V[:, self._c : self._c + d] @ Y[:, :n]
-            history.append((d, float(np.log(residuals[: n + 1].max()))))
+            history.append((d, _log(residuals[: n + 1].max())))
             check = _next_check(history, tolerance)
             if self.full:
                 keep = n + 4 * BLOCK
@@ -160,8 +178,11 @@ class BlockLanczos:
         raw, Y = scipy.linalg.eigh(self._T[:d, :d], check_finite=False, driver="evd")
         raw, Y = raw[::-1], Y[:, ::-1]
         residuals = np.linalg.norm(self._R @ Y[d - BLOCK :], axis=0)
-        values, residuals = (raw, residuals) if self._filter is None else self._filter.undone(raw, residuals)
-        return raw, Y, values, residuals
+        return raw, Y, *self._of_matrix(raw, residuals)
+
+    def _of_matrix(self, values: _Array, residuals: _Array) -> tuple[_Array, _Array]:
+        """Ritz values and residuals of A, for those of p(A)."""
+        return (values, residuals) if self._filter is None else self._filter.undone(values, residuals)
 
     def steeper(self, n: int) -> Filter:
         """A filter that leaves out all but the n largest, as far as this space knows; 1 is the largest eigenvalue.
@@ -188,28 +209,39 @@ class BlockLanczos:
         self.n_restarts += 1
 
     def _orthonormal(self, W: _Array) -> tuple[_Array, _Array]:
-        """Q R = W after W is made orthogonal to the basis, with Q orthonormal and orthogonal to it too."""
+        """Q R = W for a block W that is orthogonal to the basis, with Q orthonormal and orthogonal to it too."""
         n_columns = self._c + self.dimension
-        _core.project_out(self._V, n_columns, W, self._threads)
-        Q, R = scipy.linalg.qr(W, mode="economic", check_finite=False)
-        Q = np.ascontiguousarray(Q)
+        Q, R = _qr(W)
         lost = np.abs(np.diag(R)) < 1e-10
         if lost.any():  # an invariant subspace: go on with any vectors outside it
             Q[:, lost] = random_block(len(W), int(np.count_nonzero(lost)), n_columns)
             R[lost] = 0
-        # Rounding errors of W count more, the smaller R is.
-        for _ in range(3 if np.abs(np.diag(R)).min() < 1e-4 else 0):
+        for _ in range(3 if _small(R) else 0):
             _core.project_out(self._V, n_columns, Q, self._threads)
-            Q, again = scipy.linalg.qr(Q, mode="economic", check_finite=False)
-            Q, R = np.ascontiguousarray(Q), again @ R
+            Q, again = _qr(Q)
+            R = again @ R
             if np.abs(np.diag(again)).min() > 0.5:
                 break
         return Q, R
 
 
+def _qr(W: _Array) -> tuple[_Array, _Array]:
+    Q, R = scipy.linalg.qr(W, mode="economic", check_finite=False)
+    return np.ascontiguousarray(Q), R
+
+
+def _small(R: _Array) -> bool:
+    return bool(np.abs(np.diag(R)).min() < SMALL_R)
+
+
 def random_block(n: int, width: int, seed: int) -> _Array:
     """Where a Krylov space starts: a constant vector would be an eigenvector of regular graphs."""
     return np.random.default_rng(seed).normal(size=(n, width))
+
+
+def _log(x: float) -> float:
+    """The logarithm of a residual, or of a tolerance, that may be 0."""
+    return float(np.log(max(x, 1e-300)))
 
 
 def _next_check(history: list[tuple[int, float]], tolerance: float) -> int:
@@ -219,5 +251,5 @@ def _next_check(history: list[tuple[int, float]], tolerance: float) -> int:
     if len(history) > 1:
         d0, r0 = history[-2]
         if r < r0:
-            ahead = min(ahead, int((r - np.log(tolerance)) * (d - d0) / (r0 - r)))
+            ahead = min(ahead, int((r - _log(tolerance)) * (d - d0) / (r0 - r)))
     return d + max(BLOCK, ahead)

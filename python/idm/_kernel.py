@@ -34,6 +34,10 @@ class Kernel:
         """Khat times an (N, b) block."""
         return _core.multiply(self.matrix, block, threads)
 
+    def chebyshev(self, block: _Array, low: float, high: float, degree: int, threads: int) -> _Array:
+        """T(Khat) times an (N, b) block, for the Chebyshev polynomial T that is within [-1, 1] on [low, high]."""
+        return _core.chebyshev(self.matrix, block, low, high, degree, threads)
+
     def part(self, rows: NDArray[np.intp], threads: int) -> "Kernel":
         """That of some points, in this order, without what connects them to others."""
         matrix = _core.submatrix(self.matrix, rows[:, np.newaxis], threads)

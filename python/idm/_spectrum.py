@@ -209,10 +209,10 @@ def _with_missed_copies(problem: _Problem, found: _Found, *, thorough: bool) -> 
         while undecided and not probe.full:
             probe.step()
             if probe.dimension >= _PROBE * BLOCK:
-                value, residual = probe.largest()
+                value, residual = probe.ritz_pair(0)
                 undecided = thorough and value <= least < value + residual
         found.n_products += probe.n_products
-        if probe.largest()[0] <= least:
+        if probe.ritz_pair(0)[0] <= least:
             return found
         try:
             more, vectors = probe.converge(Wanted(most=BLOCK), problem.tolerance)
@@ -279,8 +279,12 @@ def _arpack(problem: _Problem, enlarged: int, seed: int) -> _Found:
 def _krylov(
     problem: _Problem, outside: _Array, most_vectors: int, seed: int, chosen: Filter | None = None
 ) -> BlockLanczos:
-    product = functools.partial(problem.kernel.multiply, threads=problem.threads)
-    return BlockLanczos(product, outside, most_vectors, seed, problem.threads, chosen)
+    kernel, threads = problem.kernel, problem.threads
+    product = functools.partial(kernel.multiply, threads=threads)
+    if chosen is not None:
+        low, high, degree = chosen.low, chosen.high, chosen.degree
+        product = functools.partial(kernel.chebyshev, low=low, high=high, degree=degree, threads=threads)
+    return BlockLanczos(product, outside, most_vectors, seed, threads, chosen)
 
 
 def _block(problem: _Problem, enlarged: int, seed: int) -> _Found:

@@ -36,6 +36,11 @@ struct SparseMatrix {
 // is read once.
 void multiply(SparseView a, ConstMatrixView x, MatrixView y, const Execution& execution);
 
+// y = T_q((A - centre) / half) x for the Chebyshev polynomial of degree q >= 1 that is within [-1, 1] on [low, high],
+// by T_j+1(t) = 2 t T_j(t) - T_j-1(t).
+void chebyshev(SparseView a, ConstMatrixView x, double low, double high, Index degree, MatrixView y,
+               const Execution& execution);
+
 // The entries of some rows (N, each once) whose columns are among these, in their order. Rows that follow each other
 // and share columns make products faster: those of x stay in cache.
 SparseMatrix submatrix(SparseView a, ConstIndexMatrixView rows, const Execution& execution);
