@@ -11,6 +11,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "idm/eigen.hpp"
 
@@ -99,36 +100,58 @@ class Region {
 };
 
 // body(begin, end, workspace, region) for the blocks [0, block), [block, 2 block), ... of [0, n).
-// Each thread makes one workspace and takes the next block when it is done with one.
+// Each thread makes one workspace and has a range of the blocks; when it is done with that, it helps others. So blocks
+// that follow each other share a cache, and threads seldom fault in the same page.
 template <class MakeWorkspace, class Body>
 void parallel_for(Index n, Index block, const Execution& execution, MakeWorkspace&& make_workspace, Body&& body) {
     const Index n_blocks = (n + block - 1) / block;
     Region region(execution);
-    std::atomic<Index> next{0};
-    const auto work = [&] {
+    int n_threads = 1;
+#ifdef _OPENMP
+    const Index wanted = in_forked_child() ? 1 : execution.n_threads;
+    n_threads = startable_threads(static_cast<int>(std::max<Index>(1, std::min(wanted, n_blocks))));
+#endif
+    struct alignas(64) Range {
+        std::atomic<Index> next{0};
+        Index end = 0;
+    };
+    std::vector<Range> ranges(n_threads);
+    for (int t = 0; t < n_threads; ++t) {
+        ranges[t].next = t * n_blocks / n_threads;
+        ranges[t].end = (t + 1) * n_blocks / n_threads;
+    }
+    const auto work = [&](int thread) {
         region.guard([&] {
-            if (next.load() >= n_blocks) return;
+            const auto left = [](const Range& range) { return range.next.load() < range.end; };
+            if (std::none_of(ranges.begin(), ranges.end(), left)) return;
             auto workspace = make_workspace();
-            for (Index b = next++; b < n_blocks; b = next++) {
-                region.checkpoint();
-                body(b * block, std::min(n, (b + 1) * block), workspace, region);
+            for (int t = 0; t < n_threads; ++t) {
+                Range& range = ranges[(thread + t) % n_threads];
+                for (Index b = range.next++; b < range.end; b = range.next++) {
+                    region.checkpoint();
+                    body(b * block, std::min(n, (b + 1) * block), workspace, region);
+                }
             }
         });
     };
 #ifdef _OPENMP
-    const Index wanted = in_forked_child() ? 1 : execution.n_threads;
-    const int n_threads = startable_threads(static_cast<int>(std::max<Index>(1, std::min(wanted, n_blocks))));
     if (n_threads > 1) {
         std::atomic<int> busy{0};
 #pragma omp parallel num_threads(n_threads)
         {
             ++busy;
-            work();
+            work(omp_get_thread_num());
             --busy;
-            // The calling thread is the only one that may poll, so it goes on polling while others work.
+            // The calling thread is the only one that may poll, so it goes on polling while others work. To sleep takes
+            // longer than most last blocks do.
             if (omp_get_thread_num() == 0) {
-                for (int spin = 0; busy.load() > 0; ++spin) {
-                    if (spin > 1000) std::this_thread::sleep_for(std::chrono::microseconds(100));
+                const auto done = std::chrono::steady_clock::now();
+                while (busy.load() > 0) {
+                    if (std::chrono::steady_clock::now() - done < std::chrono::microseconds(500)) {
+                        std::this_thread::yield();
+                    } else {
+                        std::this_thread::sleep_for(std::chrono::microseconds(100));
+                    }
                     region.guard([&] { region.checkpoint(); });
                 }
             }
@@ -137,7 +160,7 @@ void parallel_for(Index n, Index block, const Execution& execution, MakeWorkspac
         return;
     }
 #endif
-    work();
+    work(0);
     region.rethrow();
 }
 
