@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -52,23 +53,35 @@ def run_python():
     return run
 
 
-@pytest.fixture
-def interrupt_after():
-    """Send Ctrl-C to this process later; the list receives the time when it was sent.
+class CtrlC:
+    """Sends Ctrl-C to this process, later."""
 
-    Python's handler is not there in a job that a shell started in the background, where SIGINT is ignored.
-    """
-    sent = []
+    def __init__(self):
+        self._timers = []
 
-    def send():
-        sent.append(time.monotonic())
+    def after(self, seconds):
+        self._timers.append(threading.Timer(seconds, self._send))
+        self._timers[-1].start()
+
+    def _send(self):
+        self._sent = time.monotonic()
         os.kill(os.getpid(), signal.SIGINT)
 
-    def start(seconds):
-        threading.Timer(seconds, send).start()
-        return sent
+    @contextmanager
+    def stops(self):
+        """It comes in this block, which ends within half a second; what is too fast fails, and only here."""
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                yield
+        finally:
+            for timer in self._timers:
+                timer.cancel()
+        assert time.monotonic() - self._sent < 0.5
 
-    start.sent = sent
+
+@pytest.fixture
+def ctrl_c():
+    """Python's handler is not there in a job that a shell started in the background, where SIGINT is ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield start
+    yield CtrlC()
     signal.signal(signal.SIGINT, before)

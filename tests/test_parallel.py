@@ -103,26 +103,25 @@ def test_an_exception_stops_the_other_threads(threads):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_ctrl_c_stops_a_loop_within_half_a_second(threads, interrupt_after):
-    sent = interrupt_after(0.2)
-    with pytest.raises(KeyboardInterrupt):
+def test_ctrl_c_stops_a_loop_within_half_a_second(threads, ctrl_c):
+    ctrl_c.after(0.2)
+    with ctrl_c.stops():
         _core.parallel_probe(n=4000, seconds=0.01, fail_at=-1, n_threads=threads)
-    assert time.monotonic() - sent[0] < 0.5
 
 
 @pytest.mark.parametrize("method", ["tree", "blocked"])
-def test_ctrl_c_stops_a_search_and_the_next_one_is_right(rng, method, interrupt_after):
+def test_ctrl_c_stops_a_search_and_the_next_one_is_right(rng, method, ctrl_c):
     X = rng.normal(size=(60_000, 8))  # many seconds of work, either way
-    sent = interrupt_after(0.7)
-    with pytest.raises(KeyboardInterrupt):
+    ctrl_c.after(0.7)
+    with ctrl_c.stops():
         _core.NeighborIndex(X).nearest(None, 800, 2, method)
-    assert time.monotonic() - sent[0] < 0.5
     assert idm.nearest_neighbors(X[:100], 2).indices[7, 0] == 7
 
 
 def long_step(rng, name):
     """A step that takes many seconds for one point."""
-    n, m = (1500, 1200) if name in ("local_geometry", "tangent_spaces") else (3000, 2500)
+    sizes = {"local_geometry": (1500, 1200), "tangent_spaces": (1500, 1200), "local_derivatives 0.1": (4500, 4000)}
+    n, m = sizes.get(name, (3000, 2500))
     X, Y = rng.normal(size=(n, m)), rng.normal(size=(n, 2))
     if n == 1500:
         near, eps = idm.nearest_neighbors(X, m), np.full((n, 1), 2.0 * m)
@@ -154,12 +153,11 @@ def long_step(rng, name):
         "local_derivatives 0.1",
     ],
 )
-def test_ctrl_c_stops_the_work_at_one_point(rng, name, seconds, interrupt_after):
+def test_ctrl_c_stops_the_work_at_one_point(rng, name, seconds, ctrl_c):
     step = long_step(rng, name)
-    sent = interrupt_after(seconds)
-    with pytest.raises(KeyboardInterrupt):
+    ctrl_c.after(seconds)
+    with ctrl_c.stops():
         step()
-    assert time.monotonic() - sent[0] < 0.5
 
 
 def test_the_gil_is_released():
