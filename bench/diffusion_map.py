@@ -18,6 +18,7 @@ from sklearn.manifold import SpectralEmbedding
 
 import idm
 from idm._kernel import global_bandwidth, normalized_kernel
+from idm._neighbors import NeighborIndex
 from idm._spectrum import leading_eigenpairs
 
 N, K = 10_000, 500
@@ -55,11 +56,15 @@ def pydiffmap(X, epsilon):
     return peer
 
 
-def eigenpair_times(kernel, n_pairs, rounds):
-    matrix, start = as_scipy(kernel), np.random.default_rng(0).normal(size=len(kernel))
+def eigenpair_times(X, kernel, n_pairs, rounds):
+    """Ours as `DiffusionMap` calls it, with the order of the points in the tree of the search, which pays for putting
+    the kernel into that order; eigsh gets it in that order for nothing.
+    """
+    order = NeighborIndex(X).order()
+    matrix, start = as_scipy(kernel.part(order, 2)), np.random.default_rng(0).normal(size=len(kernel))
     return best_times(
         {
-            "ours": lambda: leading_eigenpairs(kernel, n_pairs, 2, tolerance=1e-8),
+            "ours": lambda: leading_eigenpairs(kernel, n_pairs, 2, tolerance=1e-8, order=order),
             "eigsh": lambda: eigsh(matrix, n_pairs, tol=1e-8, v0=start, which="LA"),
         },
         rounds,
@@ -93,7 +98,7 @@ def figures(rounds, path):
         ("51 eigenpairs / eigsh", kernel, 51, "at most 0.4"),
         ("11 eigenpairs, 64 neighbours / eigsh", sparse, 11, "at most 1"),
     ):
-        times = eigenpair_times(given, n_pairs, min(rounds, 3))
+        times = eigenpair_times(X, given, n_pairs, min(rounds, 3))
         report.add(case, times["ours"], times["eigsh"], aim)
 
     mine = idm.DiffusionMap(50, n_neighbors=K, n_jobs=2)
@@ -149,9 +154,10 @@ def solvers(rounds):
         (10_000, 500, 251),
         (40_000, 100, 51),
     ]:
-        neighbors = idm.nearest_neighbors(torus(n), k)
+        X = torus(n)
+        neighbors = idm.nearest_neighbors(X, k)
         kernel = normalized_kernel(neighbors, global_bandwidth(neighbors.distances, 32), 1.0, 2, exact=True)
-        times = eigenpair_times(kernel, n_pairs, min(rounds, 2))
+        times = eigenpair_times(X, kernel, n_pairs, min(rounds, 2))
         ratio = times["ours"] / times["eigsh"]
         print(f"{n:>8}{k:>6}{n_pairs:>7}{times['ours']:>8.3f}s{times['eigsh']:>8.3f}s{ratio:>8.2f}", flush=True)
 

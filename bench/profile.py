@@ -54,10 +54,14 @@ WORK = {
     "normalize": lambda K, *_: (0, 2 * 20 * K.values.size),
     "kernel_dimensions": lambda d, *_: (0, 8 * d.size),
     "multiply": lambda K, x, *_: (K.values.size * x.shape[1], 12 * K.values.size + 16 * x.size),
+    "chebyshev": lambda K, x, low, high, degree, *_: (
+        degree * K.values.size * x.shape[1],
+        degree * (12 * K.values.size + 24 * x.size),
+    ),
     "project_out": lambda V, d, W, *_: (2 * len(V) * d * W.shape[1], 8 * len(V) * d),
     "pair_distances": lambda X, i, *_: (i.size * X.shape[1], 16 * i.size),
     "farthest_points": lambda X, g, n: (n * X.size, 8 * len(X) * n),
-    "connected_components": lambda K, *_: (0, 12 * K.values.size),
+    "connected_components": lambda K, *_: (0, 8 * len(K.row_start)),  # it ends when all points have a label
 }
 NAMES = {
     "nearest": "neighbours",
@@ -66,6 +70,7 @@ NAMES = {
     "qr": "orthonormal blocks",
     "project_out": "orthogonalisation",
     "multiply": "products with the kernel",
+    "chebyshev": "filtered products",
     "symmetric_kernel": "kernel",
     "metric_neighbors": "lengths",
     "local_estimates": "estimates of the feature",

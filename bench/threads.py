@@ -1,6 +1,6 @@
 """Two threads against one, for every stage of the method.
 
-python bench/threads.py [--rounds 25] [--json FILE]
+python bench/threads.py [--rounds 50] [--json FILE]
 """
 
 import argparse
@@ -58,7 +58,7 @@ def stages():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=25)
+    parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
     report = Report("Two threads (ours) and one (peer), stage by stage")
