@@ -1,0 +1,63 @@
+"""Two builds of this library against each other, by turns, each time in a process of its own.
+
+python -m pip install --no-deps --target OLD .      (of another commit, or with other flags; likewise NEW)
+python bench/builds.py OLD NEW [--n-samples 10000] [--n-jobs 2] [--rounds 3] [--turns 4] [--only fit]
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+from harness import Report, best_times
+
+import idm
+
+
+def tasks(n, n_jobs):
+    """What users call, as functions without arguments; the parameters are those that all versions have."""
+    X, _, y = idm.datasets.make_torus(n, feature="theta", random_state=0)
+    new = idm.datasets.make_torus(10_000, random_state=1)[0]
+    cube = np.random.default_rng(0).uniform(-1, 1, size=(n, 8))
+    feature = np.sin(3 * cube[:, 0]) + cube[:, 1] ** 2 / 2
+    model = idm.IteratedDiffusionMap(random_state=0, n_jobs=n_jobs)
+    mapped = idm.IteratedDiffusionMap(random_state=0, n_jobs=n_jobs).fit(X[:10_000], y[:10_000])
+    return {
+        "fit": lambda: model.fit(X, y),
+        "fit, cube of 8 dimensions": lambda: model.fit(cube, feature),
+        "transform of 10,000 rows": lambda: mapped.transform(new),
+        "DiffusionMap": lambda: idm.DiffusionMap(50, n_neighbors=300, n_jobs=n_jobs).fit(X),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", metavar="FOLDER")
+    parser.add_argument("--n-samples", type=int, default=10_000)
+    parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3, help="in each process")
+    parser.add_argument("--turns", type=int, default=4)
+    parser.add_argument("--only", nargs="+", metavar="TASK")
+    arguments = parser.parse_args()
+    if not arguments.folders:  # a process of its own
+        chosen = tasks(arguments.n_samples, arguments.n_jobs)
+        chosen = {name: task for name, task in chosen.items() if name in (arguments.only or chosen)}
+        print(json.dumps(best_times(chosen, arguments.rounds)))
+        return
+    old, new = (os.path.abspath(folder) for folder in arguments.folders)
+    given = [given for given in sys.argv[1:] if given not in arguments.folders]
+    found = {old: [], new: []}
+    for turn in range(arguments.turns):
+        for folder in (old, new)[:: -1 if turn % 2 else 1]:
+            command, environment = [sys.executable, __file__, *given], {**os.environ, "PYTHONPATH": folder}
+            done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+            found[folder].append(json.loads(done.stdout))
+    report = Report(f"{arguments.n_samples:,} rows, {arguments.n_jobs} threads: the new build (ours) and the old (peer)")
+    for name in found[old][0]:
+        report.add(name, *(min(times[name] for times in found[folder]) for folder in (new, old)), "(none)")
+
+
+if __name__ == "__main__":
+    main()
