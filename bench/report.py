@@ -120,12 +120,17 @@ def picture(record):
     figure.savefig(HERE / "growth.png", dpi=110)
 
 
-def section(record):
+def on(machine):
+    return f"{machine['processor']}, {machine['cpus']} processors, {machine['system']}"
+
+
+def section(record, machine):
     kinds = {"growth": growth, "tables": stages, "dask": scale}
     body = next((write for kind, write in kinds.items() if kind in record), ratios)(record)
     notes = "".join(f"\n\n{note}" for note in record.get("notes", []))
     shown = "\n\n![time and memory by rows](growth.png)" if record["command"] == "python bench/growth.py" else ""
-    return f"## {record['title']}\n\n`{record['command']}`, {record['date']}\n\n{body}{notes}{shown}"
+    where = "" if record["machine"] == machine else f", on another machine: {on(record['machine'])}"
+    return f"## {record['title']}\n\n`{record['command']}`, {record['date']}{where}\n\n{body}{notes}{shown}"
 
 
 def main():
@@ -146,9 +151,9 @@ def main():
 Written by `python bench/report.py` from the records of the scripts; no figure is typed by hand. Ratios are of the best
 of interleaved rounds in one run, ours over the peer's: machines are shared and noisy, and a time by itself says little.
 
-Machine: {machine["processor"]}, {machine["cpus"]} processors, {machine["system"]}.
+Machine: {on(machine)}.
 {", ".join(f"{name} {value}" for name, value in versions.items())}."""
-    (HERE / "README.md").write_text("\n\n".join([first, *map(section, records)]) + "\n")
+    (HERE / "README.md").write_text("\n\n".join([first, *(section(record, machine) for record in records)]) + "\n")
 
 
 if __name__ == "__main__":
