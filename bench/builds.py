@@ -34,29 +34,30 @@ def tasks(n, n_jobs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="*", metavar="FOLDER")
+    parser.add_argument("old", metavar="OLD", help="a folder with a build")
+    parser.add_argument("new", metavar="NEW", help="a folder with another")
     parser.add_argument("--n-samples", type=int, default=10_000)
     parser.add_argument("--n-jobs", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3, help="in each process")
     parser.add_argument("--turns", type=int, default=4)
     parser.add_argument("--only", nargs="+", metavar="TASK")
+    parser.add_argument("--one", action="store_true", help="the build that this process imports, as JSON")
     arguments = parser.parse_args()
-    if not arguments.folders:  # a process of its own
+    if arguments.one:
         chosen = tasks(arguments.n_samples, arguments.n_jobs)
         chosen = {name: task for name, task in chosen.items() if name in (arguments.only or chosen)}
         print(json.dumps(best_times(chosen, arguments.rounds)))
         return
-    old, new = (os.path.abspath(folder) for folder in arguments.folders)
-    given = [given for given in sys.argv[1:] if given not in arguments.folders]
-    found = {old: [], new: []}
+    folders = [os.path.abspath(folder) for folder in (arguments.new, arguments.old)]
+    command, found = [sys.executable, __file__, *sys.argv[1:], "--one"], {folder: [] for folder in folders}
     for turn in range(arguments.turns):
-        for folder in (old, new)[:: -1 if turn % 2 else 1]:
-            command, environment = [sys.executable, __file__, *given], {**os.environ, "PYTHONPATH": folder}
+        for folder in folders[:: -1 if turn % 2 else 1]:
+            environment = {**os.environ, "PYTHONPATH": folder}
             done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
             found[folder].append(json.loads(done.stdout))
-    report = Report(f"{arguments.n_samples:,} rows, {arguments.n_jobs} threads: the new build (ours) and the old (peer)")
-    for name in found[old][0]:
-        report.add(name, *(min(times[name] for times in found[folder]) for folder in (new, old)), "(none)")
+    report = Report(f"{arguments.n_samples:,} rows, {arguments.n_jobs} threads: the new build (ours), the old (peer)")
+    for name in found[folders[0]][0]:
+        report.add(name, *(min(times[name] for times in found[folder]) for folder in folders), "(none)")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Eigenpairs of a dense matrix, in steps, against SciPy's."""
 
-
 import numpy as np
 import pytest
 import scipy.linalg
