@@ -40,24 +40,28 @@ def main():
     parser.add_argument("--n-jobs", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3, help="in each process")
     parser.add_argument("--turns", type=int, default=4)
-    parser.add_argument("--only", nargs="+", metavar="TASK")
+    parser.add_argument("--only", metavar="TASK")
     parser.add_argument("--one", action="store_true", help="the build that this process imports, as JSON")
     arguments = parser.parse_args()
     if arguments.one:
         chosen = tasks(arguments.n_samples, arguments.n_jobs)
-        chosen = {name: task for name, task in chosen.items() if name in (arguments.only or chosen)}
-        print(json.dumps(best_times(chosen, arguments.rounds)))
+        if arguments.only:
+            chosen = {arguments.only: chosen[arguments.only]}
+        print(json.dumps({"idm": idm.__file__, "times": best_times(chosen, arguments.rounds)}))
         return
     folders = [os.path.abspath(folder) for folder in (arguments.new, arguments.old)]
-    command, found = [sys.executable, __file__, *sys.argv[1:], "--one"], {folder: [] for folder in folders}
+    command, found = [sys.executable, __file__, *sys.argv[1:], "--one"], ([], [])
     for turn in range(arguments.turns):
-        for folder in folders[:: -1 if turn % 2 else 1]:
-            environment = {**os.environ, "PYTHONPATH": folder}
+        for build in (0, 1)[:: -1 if turn % 2 else 1]:
+            environment = {**os.environ, "PYTHONPATH": folders[build]}
             done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-            found[folder].append(json.loads(done.stdout))
+            measured = json.loads(done.stdout)
+            if not measured["idm"].startswith(folders[build] + os.sep):
+                parser.error(f"idm is not in {folders[build]}: {measured['idm']} was measured")
+            found[build].append(measured["times"])
     report = Report(f"{arguments.n_samples:,} rows, {arguments.n_jobs} threads: the new build (ours), the old (peer)")
-    for name in found[folders[0]][0]:
-        report.add(name, *(min(times[name] for times in found[folder]) for folder in folders), "(none)")
+    for name in found[0][0]:
+        report.add(name, *(min(times[name] for times in times_of) for times_of in found), "(none)")
 
 
 if __name__ == "__main__":

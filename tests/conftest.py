@@ -74,8 +74,12 @@ class CtrlC:
             with pytest.raises(KeyboardInterrupt):
                 yield
         finally:
-            for timer in self._timers:
-                timer.cancel()
+            try:
+                for timer in self._timers:
+                    timer.cancel()
+                    timer.join()
+            except KeyboardInterrupt:
+                pass  # it came after the block
         assert time.monotonic() - self._sent < 0.5
 
 

@@ -120,7 +120,7 @@ def test_ctrl_c_stops_a_search_and_the_next_one_is_right(rng, method, ctrl_c):
 
 def long_step(rng, name):
     """A step that takes many seconds for one point."""
-    sizes = {"local_geometry": (1500, 1200), "tangent_spaces": (1500, 1200), "local_derivatives 0.1": (4500, 4000)}
+    sizes = {"local_geometry": (1500, 1200), "tangent_spaces": (1500, 1200), "local_derivatives 0.1": (6000, 5000)}
     n, m = sizes.get(name, (3000, 2500))
     X, Y = rng.normal(size=(n, m)), rng.normal(size=(n, 2))
     if n == 1500:

@@ -41,6 +41,13 @@ def test_chebyshev_polynomials_agree_with_numpy(rng, width, degree):
     np.testing.assert_array_equal(*results)
 
 
+def test_ctrl_c_stops_a_polynomial_of_many_short_products(rng, ctrl_c):
+    matrix, _ = random_matrix(rng, 200, 200)
+    ctrl_c.after(0.3)
+    with ctrl_c.stops():
+        _core.chebyshev(matrix, np.ones((200, 8)), -100.0, 100.0, 1_000_000, 2)
+
+
 def test_what_is_no_chebyshev_polynomial_is_refused(rng):
     square, x = random_matrix(rng, 30, 30)[0], np.ones((30, 2))
     for low, high, degree, message in (

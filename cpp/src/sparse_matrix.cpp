@@ -57,6 +57,7 @@ void multiply(SparseView a, ConstMatrixView x, MatrixView y, const Execution& ex
 void chebyshev(SparseView a, ConstMatrixView x, double low, double high, Index degree, MatrixView y,
                const Execution& execution) {
     const double centre = (low + high) / 2, half = (high - low) / 2;
+    Region region(execution);  // each product by itself may be too short to look for an interrupt
     for (Index c = 0; c < x.cols(); c += most_columns) {
         const Index width = std::min(most_columns, x.cols() - c);
         Matrix before = x.middleCols(c, width), now(a.n_rows, width);  // T_j-1 and T_j, from j = 1
@@ -72,6 +73,7 @@ void chebyshev(SparseView a, ConstMatrixView x, double low, double high, Index d
                 for (Index k = 0; k < width; ++k) next[k] = 2 / half * (product[k] - centre * t[k]) - next[k];
             });
             before.swap(now);
+            region.checkpoint();
         }
         y.middleCols(c, width) = now;
     }

@@ -200,6 +200,10 @@ class BlockLanczos:
     def _restart(self, values: _Array, Y: _Array) -> None:
         """Keep these Ritz vectors, and go on from the block Q."""
         c, d, keep = self._c, self.dimension, len(values)
+        if self._behind:
+            _core.project_out(self._V, c + d, self._Q, self._threads)
+            self._Q, again = _qr(self._Q)
+            self._R, self._behind = again @ self._R, False
         self._V[:, c : c + keep] = self._V[:, c : c + d] @ Y
         self._T[:] = 0
         self._T[np.arange(keep), np.arange(keep)] = values
@@ -213,9 +217,11 @@ class BlockLanczos:
         n_columns = self._c + self.dimension
         Q, R = _qr(W)
         lost = np.abs(np.diag(R)) < 1e-10
-        if lost.any():  # an invariant subspace: go on with any vectors outside it
-            Q[:, lost] = random_block(len(W), int(np.count_nonzero(lost)), n_columns)
-            R[lost] = 0
+        if lost.any():  # these columns depend on others: go on with any vectors instead of them
+            filled = W.copy()
+            filled[:, lost] = random_block(len(W), int(np.count_nonzero(lost)), n_columns)
+            Q, _ = _qr(filled)
+            R = Q.T @ W
         for _ in range(3 if _small(R) else 0):
             _core.project_out(self._V, n_columns, Q, self._threads)
             Q, again = _qr(Q)
