@@ -153,6 +153,7 @@ void register_local_derivatives(py::module_& module);
 void register_local_estimates(py::module_& module);
 void register_landmarks(py::module_& module);
 void register_metric(py::module_& module);
+void register_variable_bandwidth(py::module_& module);
 void register_kernel(py::module_& module);
 void register_normalization(py::module_& module);
 void register_orthogonalization(py::module_& module);

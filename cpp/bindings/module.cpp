@@ -14,6 +14,7 @@ PYBIND11_MODULE(IDM_MODULE, module, idm::bindings::py::mod_gil_not_used()) {
     register_local_estimates(module);
     register_landmarks(module);
     register_metric(module);
+    register_variable_bandwidth(module);
     register_kernel(module);
     register_normalization(module);
     register_orthogonalization(module);

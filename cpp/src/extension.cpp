@@ -8,6 +8,7 @@
 
 #include "flow_length.hpp"
 #include "kd_tree.hpp"
+#include "local_scale.hpp"
 #include "selection.hpp"
 #include "weighted_rows.hpp"
 
@@ -31,6 +32,17 @@ struct AlignedArray : Eigen::ArrayXd {
     }
 };
 
+// A neighbour of a base: its length, its number in the data, its place in the tree.
+struct Neighbor {
+    double length;
+    Index point;
+    std::int32_t place;
+
+    bool operator<(const Neighbor& other) const {
+        return length < other.length || (length == other.length && point < other.point);
+    }
+};
+
 class Extension {
   public:
     struct Workspace {
@@ -42,6 +54,7 @@ class Extension {
         Passing passing;
         AlignedArray squared, there, back;
         std::vector<char> in_pool, reached, has;
+        std::vector<Neighbor> neighbors;
         // The entries of the row of the kernel; `lengths` are of the pool before.
         std::vector<std::int32_t> columns;
         AlignedArray lengths, kernel;
@@ -65,6 +78,14 @@ class Extension {
             radii_[p] = map.radii(j, 0);
             weights_[p] = map.weights(j, 0);
             if (symmetric_) features_.col(p) = map.values.row(j).transpose();
+        }
+        if (map.scales) {
+            first_scales_.resize(n);
+            factors_.resize(n);
+            for (Index p = 0; p < n; ++p) {
+                first_scales_[p] = map.scales->scales(tree_.point(p), 0);
+                factors_[p] = 1 / std::sqrt(map.scales->scales(tree_.point(p), 1));
+            }
         }
         node_limits_ = tree_.largest(map.pool_radii.data());
         for (double& limit : node_limits_) limit *= limit;
@@ -128,6 +149,7 @@ class Extension {
         measure(bases, i, w);
         choose_neighbors(nearest_place, w);
         collect_entries(w);
+        if (map_.scales) scale(w);
         weigh(w);
         weighted_rows(w.columns.data(), w.kernel.data(), static_cast<std::int64_t>(w.columns.size()),
                       map_.functions.data(), map_.functions.cols(), extended);
@@ -280,6 +302,30 @@ class Extension {
         w.columns.resize(size);
     }
 
+    // rho of the base, from the lengths to its neighbours.
+    double scale_of_base(Workspace& w) const {
+        const LocalScales& s = *map_.scales;
+        w.neighbors.clear();
+        for (Index e = 0; e < static_cast<Index>(w.places.size()); ++e) {
+            if (w.has[e]) w.neighbors.push_back({w.there[e], tree_.point(w.places[e]), w.places[e]});
+        }
+        const Index k = static_cast<Index>(w.neighbors.size()), last = std::min(bridged, k - 1), n = std::min(s.n_near, k);
+        const auto begin = w.neighbors.begin(), upper = begin + std::max(n - 1, last);
+        std::nth_element(begin, upper, w.neighbors.end());
+        std::nth_element(begin, begin + std::min(n - 1, last), upper);
+        const double r = root_mean_square(n, [&](Index j) { return w.neighbors[j].length; });
+        const Neighbor& other = w.neighbors[last];
+        return bridged_scale(first_scale(r, s.unit), other.length, first_scales_[other.place], s.reach);
+    }
+
+    // The lengths of the entries, d, become s.
+    void scale(Workspace& w) const {
+        const double factor = 1 / std::sqrt(scale_of_base(w));
+        for (Index e = 0; e < static_cast<Index>(w.columns.size()); ++e) {
+            w.lengths[e] *= factor * factors_[w.columns[e]];
+        }
+    }
+
     // J w / sum(J w), and the columns by the numbers of the points.
     void weigh(Workspace& w) const {
         const Index n = static_cast<Index>(w.columns.size());
@@ -305,6 +351,7 @@ class Extension {
     Matrix features_;                               // n x N, if lengths are the same back
     std::vector<double> limits_, radii_, weights_;  // pool_radii^2
     std::vector<double> node_limits_;               // the largest of them below each node
+    std::vector<double> first_scales_, factors_;    // a, rho^(-1/2)
 };
 
 }  // namespace

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from idm import _core
-from idm._kernel import global_bandwidth, normalized_kernel, warn_if_cut
+from idm._kernel import global_bandwidth, n_near_of, normalized_kernel, warn_if_cut
 from idm._neighbors import Neighbors
 from idm._spectrum import TOLERANCE, EigenSolver, SolverInfo, leading_eigenpairs
 from idm._validation import SMALLEST_BANDWIDTH
+from idm._variable_bandwidth import Bandwidth, LocalScales, scaled_lengths
 from idm._warnings import SILENT, Advice
 from idm.exceptions import SpectrumWarning, UnderflowWarning
 
@@ -31,6 +32,7 @@ class MapOptions:
 
     n_components: int
     n_neighbors_bandwidth: int = 32  # decide on epsilon; the near pairs whose distances "isometric" preserves
+    bandwidth: Bandwidth = "variable"  # a scale of its own for each point, or one for all
     epsilon: float | None = None  # None: the mean of squared distances
     least_epsilon: float = SMALLEST_BANDWIDTH  # points coincide if epsilon is not above
     alpha: float = 1.0
@@ -56,6 +58,7 @@ class Coordinates:
     weights: _Array  # (N,), D^-alpha
     dimension: _Array  # (N,)
     density: _Array  # (N,)
+    local_scales: LocalScales | None  # None: one bandwidth for all
     solver: SolverInfo
 
     @property
@@ -86,15 +89,18 @@ def diffusion_coordinates(
     q = D / N (2 pi eps)^(-d/2), with respect to the metric of the distances.
     """
     n, advice = len(neighbors.indices), options.advice
+    n_near = n_near_of(options.n_neighbors_bandwidth, neighbors.indices.shape[1])
+    local_scales = None
+    if options.bandwidth == "variable":
+        neighbors, local_scales = scaled_lengths(neighbors, n_near, threads)
     epsilon = options.epsilon
     if epsilon is None:
-        epsilon = global_bandwidth(
-            neighbors.distances, options.n_neighbors_bandwidth, least=options.least_epsilon, advice=advice
-        )
+        epsilon = global_bandwidth(neighbors.distances, n_near, least=options.least_epsilon, advice=advice)
     warn_if_cut(neighbors.distances, epsilon, advice)
     time = options.diffusion_time
     if time is None:
         time = _AUTO_TIME * float(np.mean(neighbors.distances[:, -1] ** 2)) / epsilon
+    exact = exact and local_scales is None
     kernel = normalized_kernel(neighbors, epsilon, options.alpha, threads, exact=exact)
     dimension = _core.kernel_dimensions(neighbors.distances, epsilon, threads)[:, 0]
     if options.rescaling != "local":
@@ -136,6 +142,7 @@ def diffusion_coordinates(
         weights=kernel.D**-options.alpha,
         dimension=dimension,
         density=density,
+        local_scales=local_scales,
         solver=pairs.info,
     )
     if isometric and options.spread is not None and xi[0] == 1:

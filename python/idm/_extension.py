@@ -65,11 +65,14 @@ def extend(fitted: FittedMap, queries: _Array, values: _Array, threads: int) -> 
     in training, and the scale that of the nearest data. `values` are those of the flow at the new points.
     """
     coordinates, flow = fitted.coordinates, fitted.flow
+    local = coordinates.local_scales
     extended, indices, distances = fitted.index.extend(
         values=fitted.values, pool_radii=fitted.pool_radii, radii=fitted.radii, bases=queries, base_values=values,
         tau=flow.tau, mixing=flow.mixing, change=flow.change, pool_size=fitted.pool_size,
         n_neighbors=fitted.n_neighbors, epsilon=coordinates.epsilon, weights=coordinates.weights.reshape(-1, 1),
-        functions=coordinates.extension, n_threads=threads,
+        functions=coordinates.extension, scales=None if local is None else local.scales,
+        unit=1.0 if local is None else local.unit, reach=1.0 if local is None else local.reach,
+        n_near=1 if local is None else local.n_near, n_threads=threads,
     )  # fmt: skip
     extended *= coordinates.scale[indices]
     return extended, Neighbors(indices, distances)

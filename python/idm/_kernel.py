@@ -55,19 +55,20 @@ class Kernel:
         return rank[labels[:, 0]]
 
 
-def global_bandwidth(
-    distances: _Array, n_neighbors_bandwidth: int, *, least: float = SMALLEST_BANDWIDTH, advice: Advice = SILENT
-) -> float:
-    """The mean of squared distances over all points and their first neighbours; above `least`, or points coincide.
+def n_near_of(n_neighbors_bandwidth: int, n_neighbors: int) -> int:
+    """How many neighbours decide on bandwidths: at most a quarter, since the kernel must have decayed at the last."""
+    return max(2, min(n_neighbors_bandwidth, n_neighbors // 4))
 
-    At most a quarter of the neighbours are used: the kernel must have decayed where the neighbours end.
-    """
-    k = max(2, min(n_neighbors_bandwidth, distances.shape[1] // 4))
-    squares = np.mean(distances[:, :k] ** 2, axis=1)
+
+def global_bandwidth(
+    distances: _Array, n_near: int, *, least: float = SMALLEST_BANDWIDTH, advice: Advice = SILENT
+) -> float:
+    """The mean of squared distances over all points and their first `n_near`; above `least`, or points coincide."""
+    squares = np.mean(distances[:, :n_near] ** 2, axis=1)
     epsilon = float(np.mean(squares))
     if not epsilon > least:
         message = (
-            f"no two points apart in {advice.what} (by more than {np.sqrt(least):.0e}) among the first {k} neighbours, "
+            f"no two points apart in {advice.what} (by more than {np.sqrt(least):.0e}) among the first {n_near} neighbours, "
             "at most a quarter of n_neighbors"
         )
         raise CoincidentPointsError(advice.with_remedy(CoincidentPointsError, message))

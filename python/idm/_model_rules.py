@@ -21,6 +21,7 @@ from idm._metric import Flow
 from idm._neighbors import NeighborIndex
 from idm._regression import Regression
 from idm._spectrum import SolverInfo
+from idm._variable_bandwidth import LocalScales
 from idm._warnings import Advice
 
 Model: TypeAlias = DiffusionMap | IteratedDiffusionMap | IteratedDiffusionMapClassifier | LocalKernelMap
@@ -148,6 +149,12 @@ RULES: dict[type, dict[str, _Rule]] = {
         "weights": _Rule(shape="L", low=0),
         "dimension": _Rule(shape="L"),
         "density": _Rule(shape="L", low=_POSITIVE),
+    },
+    LocalScales: {
+        "scales": _Rule(shape="L 2", low=_POSITIVE),
+        "unit": _Rule(low=_POSITIVE),
+        "reach": _Rule(low=_POSITIVE),
+        "n_near": _Rule(low=1, most="L"),
     },
     SolverInfo: {"n_products": _Rule(low=0), "n_restarts": _Rule(low=0), "residuals": _Rule(shape="r", low=0)},
     IterationRecord: {
