@@ -23,7 +23,7 @@ py::tuple extend(const PointIndex& index, const Array& values, const Array& pool
         check_positive(unit, "unit");
         check_positive(reach, "reach");
         check_between(n_near, "n_near", 1, k);
-        local.emplace(LocalScales{matrix(*scales, "scales", n, 2), unit, reach, n_near});
+        local.emplace(LocalScales{matrix(*scales, "scales", n, 3), unit, reach, n_near});
     }
     const TrainedMap map{*index.index,
                          p.values,

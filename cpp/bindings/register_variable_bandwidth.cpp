@@ -8,7 +8,7 @@ namespace {
 py::tuple local_scales(const IndexArray& indices, const Array& distances, Index n_near, int n_threads) {
     const NeighborsView near = neighbors(indices, distances, matrix(indices, "indices").rows());
     check_between(n_near, "n_near", 1, near.indices.cols());
-    Array scales({near.indices.rows(), Index{2}});
+    Array scales({near.indices.rows(), Index{3}});
     const MatrixView out = output(scales);
     double unit = 0, reach = 0;
     run(n_threads, [&](const Execution& execution) {

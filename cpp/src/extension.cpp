@@ -32,17 +32,6 @@ struct AlignedArray : Eigen::ArrayXd {
     }
 };
 
-// A neighbour of a base: its length, its number in the data, its place in the tree.
-struct Neighbor {
-    double length;
-    Index point;
-    std::int32_t place;
-
-    bool operator<(const Neighbor& other) const {
-        return length < other.length || (length == other.length && point < other.point);
-    }
-};
-
 class Extension {
   public:
     struct Workspace {
@@ -54,11 +43,13 @@ class Extension {
         Passing passing;
         AlignedArray squared, there, back;
         std::vector<char> in_pool, reached, has;
-        std::vector<Neighbor> neighbors;
+        std::vector<double> near;         // lengths to the first neighbours
+        std::vector<std::int32_t> equal;  // places of those that are as far as the eighth
         // The entries of the row of the kernel; `lengths` are of the pool before.
         std::vector<std::int32_t> columns;
         AlignedArray lengths, kernel;
         Smallest smallest;
+        double last_length;  // to the neighbours
         std::vector<double> difference;
     };
 
@@ -80,11 +71,9 @@ class Extension {
             if (symmetric_) features_.col(p) = map.values.row(j).transpose();
         }
         if (map.scales) {
-            first_scales_.resize(n);
             factors_.resize(n);
             for (Index p = 0; p < n; ++p) {
-                first_scales_[p] = map.scales->scales(tree_.point(p), 0);
-                factors_[p] = 1 / std::sqrt(map.scales->scales(tree_.point(p), 1));
+                factors_[p] = 1 / std::sqrt(map.scales->scales(tree_.point(p), 2));
             }
         }
         node_limits_ = tree_.largest(map.pool_radii.data());
@@ -148,8 +137,9 @@ class Extension {
         }
         measure(bases, i, w);
         choose_neighbors(nearest_place, w);
+        const double rho = map_.scales ? scale_of_base(w) : 1;
         collect_entries(w);
-        if (map_.scales) scale(w);
+        if (map_.scales) scale(rho, w);
         weigh(w);
         weighted_rows(w.columns.data(), w.kernel.data(), static_cast<std::int64_t>(w.columns.size()),
                       map_.functions.data(), map_.functions.cols(), extended);
@@ -275,7 +265,7 @@ class Extension {
         const Index nearest = std::lower_bound(w.places.begin(), w.places.end(), nearest_place) - w.places.begin();
         const double radius = radii_[nearest_place], step = w.there[nearest];
         w.has.resize(n);
-        w.smallest.choose(
+        w.last_length = w.smallest.choose(
             w.lengths.data(), [&](Index e) { return tree_.point(w.places[e]); }, n, map_.n_neighbors, radius - step,
             radius + step, w.has.data());
     }
@@ -302,25 +292,39 @@ class Extension {
         w.columns.resize(size);
     }
 
-    // rho of the base, from the lengths to its neighbours.
+    // rho of the base, from the lengths to its neighbours; w.lengths are of the pool.
     double scale_of_base(Workspace& w) const {
         const LocalScales& s = *map_.scales;
-        w.neighbors.clear();
-        for (Index e = 0; e < static_cast<Index>(w.places.size()); ++e) {
-            if (w.has[e]) w.neighbors.push_back({w.there[e], tree_.point(w.places[e]), w.places[e]});
+        const Index n = static_cast<Index>(w.places.size()), n_near = std::min(s.n_near, map_.n_neighbors);
+        const Index last = std::min(bridged, map_.n_neighbors - 1);
+        const double* lengths = w.lengths.data();
+        // The first neighbours, and all that are as far as the last of these.
+        const double farthest = w.smallest.kth_up_to(lengths, n, std::max(n_near, last + 1), w.last_length);
+        w.kept.resize(n + 8);
+        const Index size = w.passing.write(n, [=](Index e) { return lengths[e] <= farthest; }, w.kept.data());
+        w.near.resize(size);
+        for (Index j = 0; j < size; ++j) w.near[j] = lengths[w.kept[j]];
+        const auto begin = w.near.begin();
+        if (n_near < size) std::nth_element(begin, begin + (n_near - 1), w.near.end());
+        const double r = root_mean_square(n_near, [&w](Index j) { return w.near[j]; });
+        std::nth_element(begin, begin + last, w.near.end());
+        // Of equal lengths, the points come by their numbers, as in the data.
+        const double length = w.near[last];
+        const Index rank = last - std::count_if(begin, begin + last, [=](double d) { return d < length; });
+        w.equal.clear();
+        for (Index j = 0; j < size; ++j) {
+            if (lengths[w.kept[j]] == length) w.equal.push_back(w.places[w.kept[j]]);
         }
-        const Index k = static_cast<Index>(w.neighbors.size()), last = std::min(bridged, k - 1), n = std::min(s.n_near, k);
-        const auto begin = w.neighbors.begin(), upper = begin + std::max(n - 1, last);
-        std::nth_element(begin, upper, w.neighbors.end());
-        std::nth_element(begin, begin + std::min(n - 1, last), upper);
-        const double r = root_mean_square(n, [&](Index j) { return w.neighbors[j].length; });
-        const Neighbor& other = w.neighbors[last];
-        return bridged_scale(first_scale(r, s.unit), other.length, first_scales_[other.place], s.reach);
+        std::nth_element(w.equal.begin(), w.equal.begin() + rank, w.equal.end(),
+                         [this](std::int32_t p, std::int32_t q) { return tree_.point(p) < tree_.point(q); });
+        const Index eighth = tree_.point(w.equal[rank]);
+        const double b = bridged_scale(first_scale(r, s.unit), length, s.scales(eighth, 0), s.reach);
+        return bridged_scale(b, length, s.scales(eighth, 1), s.reach);
     }
 
     // The lengths of the entries, d, become s.
-    void scale(Workspace& w) const {
-        const double factor = 1 / std::sqrt(scale_of_base(w));
+    void scale(double rho, Workspace& w) const {
+        const double factor = 1 / std::sqrt(rho);
         for (Index e = 0; e < static_cast<Index>(w.columns.size()); ++e) {
             w.lengths[e] *= factor * factors_[w.columns[e]];
         }
@@ -351,7 +355,7 @@ class Extension {
     Matrix features_;                               // n x N, if lengths are the same back
     std::vector<double> limits_, radii_, weights_;  // pool_radii^2
     std::vector<double> node_limits_;               // the largest of them below each node
-    std::vector<double> first_scales_, factors_;    // a, rho^(-1/2)
+    std::vector<double> factors_;                   // rho^(-1/2)
 };
 
 }  // namespace

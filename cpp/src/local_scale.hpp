@@ -12,30 +12,31 @@ namespace idm {
 constexpr Index bridged = 8;
 // Copies of a point have no length: r is at least this share of the median.
 constexpr double least_scale = 1e-3;
-// s_ij / R at most, so that its square stays in range.
-constexpr double longest_bridge = 1e50;
+// s_ij / R at most, so that scales stay in range.
+constexpr double longest_bridge = 1e100;
 
-// (mean of d^2)^(1/2), without overflow. Lengths are told by length(j).
+// (mean of d^2)^(1/2) of lengths d that are told by length(j), without overflow, in a fixed order.
 template <class Length>
 double root_mean_square(Index n, Length&& length) {
-    double largest = 0, sum = 0;
+    constexpr Index lanes = 4;
+    double largest = 0;
     for (Index j = 0; j < n; ++j) largest = std::max(largest, length(j));
     if (!(largest > 0)) return 0;
     const double unit = 1 / std::max(largest, 1e-300);
+    double sums[lanes] = {};
     for (Index j = 0; j < n; ++j) {
         const double d = length(j) * unit;
-        sum += d * d;
+        sums[j % lanes] += d * d;
     }
-    return largest * std::sqrt(sum / static_cast<double>(n));
+    return largest * std::sqrt(((sums[0] + sums[1]) + (sums[2] + sums[3])) / static_cast<double>(n));
 }
 
 // a, for r and its median.
 inline double first_scale(double r, double unit) { return std::sqrt(std::max(r / unit, least_scale)); }
 
-// rho, for a, the length to the eighth neighbour, and its a.
+// b for a, or rho for b, the length to the eighth neighbour, and the same of it.
 inline double bridged_scale(double a, double length, double a_of_other, double reach) {
-    const double ratio = std::min(length / std::sqrt(a * a_of_other) / reach, longest_bridge);
-    return a * std::max(1.0, ratio * ratio);
+    return a * std::clamp(length / std::sqrt(a * a_of_other) / reach, 1.0, longest_bridge);
 }
 
 }  // namespace idm

@@ -132,14 +132,14 @@ class Passing {
 class Smallest {
   public:
     // Sets chosen[i] for the k smallest of values[0..n), whose indices are index(0), index(1), ...; k <= n. The k-th
-    // smallest is sought between `low` and `high` first, and then everywhere.
+    // smallest, which is returned, is sought between `low` and `high` first, and then everywhere.
     template <class IndexOf>
-    void choose(const double* values, IndexOf&& index, Index n, Index k, double low, double high, char* chosen) {
+    double choose(const double* values, IndexOf&& index, Index n, Index k, double low, double high, char* chosen) {
         const double last = kth(values, n, k, low, high);
         for (Index i = 0; i < n; ++i) chosen[i] = values[i] <= last;
         Index up_to = 0;
         for (Index i = 0; i < n; ++i) up_to += chosen[i];
-        if (up_to == k) return;
+        if (up_to == k) return last;
         Index below = 0;
         ties_.clear();
         for (Index i = 0; i < n; ++i) {
@@ -149,6 +149,22 @@ class Smallest {
         std::nth_element(ties_.begin(), ties_.begin() + (k - below), ties_.end());
         const std::int32_t first_out = ties_[k - below];
         for (Index i = 0; i < n; ++i) chosen[i] = values[i] < last || (values[i] == last && index(i) < first_out);
+        return last;
+    }
+
+    // The k-th smallest of values[0..n) from 0 on, k <= n, which is at most `high`. Bounds close in on it by comparisons
+    // that go side by side, as if values were evenly spread, and every other time by halves.
+    double kth_up_to(const double* values, Index n, Index k, double high) {
+        double low = -0.01 * high;
+        Index n_low = 0, n_high = count(n, [&](Index i) { return values[i] <= high; });  // values up to both
+        for (int step = 0; n_high - n_low > 24 && step < 64; ++step) {
+            const double share = static_cast<double>(k - n_low) / static_cast<double>(n_high - n_low);
+            const double bound = low + (step % 2 ? 0.5 : share) * (high - low);
+            const Index n_bound = count(n, [&](Index i) { return values[i] <= bound; });
+            (n_bound < k ? low : high) = bound;
+            (n_bound < k ? n_low : n_high) = n_bound;
+        }
+        return kth(values, n, k, std::nextafter(low, high), high);
     }
 
   private:

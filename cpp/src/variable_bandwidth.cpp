@@ -44,10 +44,12 @@ LocalScales local_scales(ConstIndexMatrixView indices, ConstMatrixView lengths, 
             n_near, [&](Index j) { return lengths(i, j) / std::sqrt(a * scales(indices(i, j), 0)); });
     });
     const double reach = median_of_positive(std::move(sizes));
-    for (Index i = 0; i < n; ++i) {
-        scales(i, 1) = bridged_scale(scales(i, 0), lengths(i, last), scales(indices(i, last), 0), reach);
+    for (const Index c : {0, 1}) {
+        for (Index i = 0; i < n; ++i) {
+            scales(i, c + 1) = bridged_scale(scales(i, c), lengths(i, last), scales(indices(i, last), c), reach);
+        }
     }
-    return {{scales.data(), n, 2}, unit, reach, n_near};
+    return {{scales.data(), n, 3}, unit, reach, n_near};
 }
 
 void scale_lengths(ConstIndexMatrixView indices, ConstMatrixView lengths, ConstMatrixView rho, MatrixView scaled,

@@ -92,7 +92,7 @@ void global_steps(const Matrix& points, const Matrix& queries, const Neighbors& 
     const Flow flow{0.5, Mixing::lengths, Change::difference};
     metric_neighbors({view(points), view(points)}, of_points.indices(), of_points.distances(), flow, view(indices),
                      view(lengths), four);
-    Matrix scale(n, 2), scaled(n, k / 2);
+    Matrix scale(n, 3), scaled(n, k / 2);
     const LocalScales scales = local_scales(view(std::as_const(indices)), view(std::as_const(lengths)), 4, view(scale), four);
     const Matrix rho = scale.rightCols(1);
     scale_lengths(view(std::as_const(indices)), view(std::as_const(lengths)), view(rho), view(scaled), four);

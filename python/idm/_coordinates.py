@@ -13,7 +13,7 @@ from idm._spectrum import TOLERANCE, EigenSolver, SolverInfo, leading_eigenpairs
 from idm._validation import SMALLEST_BANDWIDTH
 from idm._variable_bandwidth import Bandwidth, LocalScales, scaled_lengths
 from idm._warnings import SILENT, Advice
-from idm.exceptions import SpectrumWarning, UnderflowWarning
+from idm.exceptions import DisconnectedGraphWarning, SpectrumWarning, UnderflowWarning
 
 Rescaling: TypeAlias = Literal["isometric", "global", "local"]
 RESCALINGS: tuple[Rescaling, ...] = get_args(Rescaling)
@@ -22,8 +22,10 @@ _Array: TypeAlias = NDArray[np.float64]
 # Eigenvalues of the kernel below this are rounding errors of 0.
 _LEAST_XI = 1e-13
 # "auto" diffusion time, in units of the mean squared length of the last neighbour: the map is isometric up to about
-# the square root of the time, and the neighbours of the next iteration have to lie within.
-_AUTO_TIME = 0.25
+# the square root of the time, and the neighbours of the next iteration have to lie within. At most what it is, in units
+# of epsilon, for points that are evenly spread on a line, where the last neighbour is four times as far as those that
+# decide on epsilon, with the mean square of a third: where it is more, the last neighbour is across a gap.
+_AUTO_TIME, _MOST_TIME = 0.25, 0.25 * 3 * 4**2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +43,7 @@ class MapOptions:
     least_weight: float = 0.0  # (xi / xi_1)^(2 s / eps), below which a coordinate is left out
     eigen_solver: EigenSolver = "auto"
     tolerance: float = TOLERANCE  # of the residuals of eigenpairs
-    spread: float | None = None  # of the points: what a graph that falls apart is scaled to, instead of near pairs
+    place_parts: bool = False  # whether parts of a graph that falls apart lie where their mean places are
     advice: Advice = SILENT
 
 
@@ -59,6 +61,7 @@ class Coordinates:
     dimension: _Array  # (N,)
     density: _Array  # (N,)
     local_scales: LocalScales | None  # None: one bandwidth for all
+    parts: NDArray[np.intp]  # (N,), the connected part of each point, numbered by decreasing size
     solver: SolverInfo
 
     @property
@@ -79,11 +82,18 @@ class Coordinates:
 
 
 def diffusion_coordinates(
-    neighbors: Neighbors, options: MapOptions, threads: int, *, exact: bool, order: NDArray[np.intp] | None = None
+    neighbors: Neighbors,
+    options: MapOptions,
+    threads: int,
+    *,
+    exact: bool,
+    order: NDArray[np.intp] | None = None,
+    places: _Array | None = None,
 ) -> Coordinates:
     """The diffusion map of neighbours with any distances; `exact` if they are those that a search finds.
 
-    An `order` of the points in which near ones follow each other makes it faster.
+    An `order` of the points in which near ones follow each other makes it faster. Where the graph falls into parts, the
+    first coordinates tell these apart, those before that do it best by the `places` (N, p) of their points.
 
     The dimension is that of the kernel, d = 2 dlog D / dlog eps at the global eps, and the density is
     q = D / N (2 pi eps)^(-d/2), with respect to the metric of the distances.
@@ -99,7 +109,7 @@ def diffusion_coordinates(
     warn_if_cut(neighbors.distances, epsilon, advice)
     time = options.diffusion_time
     if time is None:
-        time = _AUTO_TIME * float(np.mean(neighbors.distances[:, -1] ** 2)) / epsilon
+        time = min(_MOST_TIME, _AUTO_TIME * float(np.mean(neighbors.distances[:, -1] ** 2)) / epsilon)
     exact = exact and local_scales is None
     kernel = normalized_kernel(neighbors, epsilon, options.alpha, threads, exact=exact)
     dimension = _core.kernel_dimensions(neighbors.distances, epsilon, threads)[:, 0]
@@ -116,11 +126,14 @@ def diffusion_coordinates(
         tolerance=options.tolerance,
         least_share=options.least_weight ** (1 / (2 * time)) if time > 0 else 0.0,
         order=order,
+        places=places,
+        every_part=not options.place_parts,
         advice=advice,
     )
     density = _density(kernel.D, epsilon, dimension)
     functions = pairs.vectors / kernel.Dh[:, np.newaxis]
-    functions *= np.sqrt(n / np.sum(functions**2 / density[:, np.newaxis], axis=0))
+    norms = np.sqrt(np.sum(functions**2 / density[:, np.newaxis], axis=0) / n)
+    functions /= norms
     xi = pairs.values[1:]
     n_not_positive = int(np.count_nonzero(xi <= _LEAST_XI))
     if n_not_positive:
@@ -143,18 +156,35 @@ def diffusion_coordinates(
         dimension=dimension,
         density=density,
         local_scales=local_scales,
+        parts=pairs.parts,
         solver=pairs.info,
     )
-    if isometric and options.spread is not None and xi[0] == 1:
-        # Distances between parts of a graph mean nothing, and those within may vanish: keep the size.
-        return replace(unscaled, scale=np.full(n, options.spread / float(np.ptp(unscaled.embedding, axis=0).max())))
     if isometric:
-        return replace(unscaled, scale=np.full(n, _isometric_scale(unscaled.embedding, near, threads)))
+        q = len(pairs.part_sizes) if options.place_parts else 0  # the first are places of parts
+        within = replace(unscaled, functions=unscaled.functions[:, q:], heat=heat[q:], xi=xi[q:])
+        scale = _isometric_scale(within.embedding, near, threads) if q < len(xi) else 1.0
+        heat[:q] = pairs.part_sizes[:q] * norms[1 : q + 1] * np.linalg.norm(kernel.Dh) / scale
+        return replace(unscaled, scale=np.full(n, scale))
     power = dimension / 4 + 0.5
     scaled = replace(unscaled, scale=np.exp(dimension / 4 * np.log(2 * np.pi) + power * np.log(4 * time * epsilon)))
     if not scaled.embedding.any():
         advice.warn(UnderflowWarning, f"all coordinates are 0: at diffusion_time = {time:g} exp(lambda s) underflows")
     return scaled
+
+
+def warn_if_in_parts(parts: NDArray[np.intp], advice: Advice) -> None:
+    """Say that the graph falls into parts, given that of each point."""
+    sizes = np.bincount(parts)
+    c = len(sizes)
+    if c > 1:
+        shown = ", ".join(map(str, sizes[:5])) + (", ..." if c > 5 else "")
+        rows = np.flatnonzero(parts == c - 1)
+        named = ", ".join(str(advice.row(row)) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+        advice.warn(
+            DisconnectedGraphWarning,
+            f"the graph of neighbours has {c} connected components, of {shown} points (the last: rows {named}); the "
+            "first coordinates only tell them apart",
+        )
 
 
 def _density(D: _Array, epsilon: float, dimension: _Array) -> _Array:

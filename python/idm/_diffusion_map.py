@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from idm._batches import Rows, in_batches
-from idm._coordinates import RESCALINGS, MapOptions, Rescaling, diffusion_coordinates
+from idm._coordinates import RESCALINGS, MapOptions, Rescaling, diffusion_coordinates, warn_if_in_parts
 from idm._extension import PLAIN, FittedMap, extend_rows, support_radii, warn_unsupported
 from idm._fit_size import FitSize
 from idm._landmarks import choose_landmarks, n_landmarks_of
@@ -209,8 +209,14 @@ class DiffusionMap(
         given = [neighbors]
         del neighbors  # the eigenpairs need their memory
         coordinates = diffusion_coordinates(
-            given.pop(), options, threads, exact=self.precomputed_knn is None, order=index.order()
+            given.pop(),
+            options,
+            threads,
+            exact=self.precomputed_knn is None,
+            order=index.order(),
+            places=index.points,
         )
+        warn_if_in_parts(coordinates.parts, options.advice)
         fitted = FittedMap(
             index=index,
             flow=PLAIN,

@@ -175,17 +175,21 @@ def _distinct_rows(points: _Array) -> tuple[_Array, NDArray[np.intp] | None]:
 
 
 def feature_scale(points: _Array, features: _Array, random_state: np.random.RandomState) -> float:
-    """What makes the median |dy| of random pairs that of their |dx|; where most features are equal, the 99 % quantile.
+    """What makes the median |dy| of random pairs that of their |dx|; where most rows are equal, the 99 % quantile.
 
-    Neither follows a few outliers.
+    Neither follows a few outliers. Where nearly all rows are equal, it is the range. 1, if all are: there is no map.
     """
-    i, j = random_state.randint(len(points), size=(2, _N_PAIRS))
-    unit = power_of_two(features)
-    dx, dy = (np.linalg.norm(values[i] - values[j], axis=1) for values in (points, features / unit))
-    length, (change, large) = np.median(dx), np.quantile(dy, [0.5, 0.99])
-    if change < 0.01 * large:
-        change = large
-    return float(length / change / unit) if length > 0 and change > 0 else 1.0
+    pairs = random_state.randint(len(points), size=(2, _N_PAIRS))
+    length, change = (_typical_distance(values, *pairs) for values in (points, features))
+    return length / change if length > 0 and change > 0 else 1.0
+
+
+def _typical_distance(values: _Array, i: NDArray[np.intp], j: NDArray[np.intp]) -> float:
+    unit = power_of_two(values)
+    distances = np.linalg.norm((values / unit)[i] - (values / unit)[j], axis=1)
+    middle, large = np.quantile(distances, [0.5, 0.99])
+    typical = middle if middle >= 0.01 * large else large
+    return unit * float(typical or np.linalg.norm(np.ptp(values / unit, axis=0)))
 
 
 class CrossFitted:

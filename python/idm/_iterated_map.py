@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from idm._batches import Rows, batches, in_batches
 from idm._cells import TotalOf, cell_means
+from idm._coordinates import warn_if_in_parts
 from idm._dask import lazily
 from idm._extension import warn_unsupported
 from idm._feature_estimate import FeatureEstimate, LocalAffine, feature_scale, fit_estimate, outlying_rows
@@ -81,6 +82,7 @@ class IteratedMap(
             iterations, records = self._iterate(fitted, stopping, random_state, threads, shown)
             shown.stopped(f"{stopping.reason}")
         kept, embedding = iterations[: stopping.kept], records[stopping.kept - 1].embedding
+        warn_if_in_parts(kept[-1].map.coordinates.parts, fitted.settings.map.advice)
         self._estimate, self._scale_, self._iterations = fitted.estimate, fitted.scale, kept
         self._placing = fitted.placing[fitted.landmarks]
         self._feature_map: tuple[_Array, float] | None = None
@@ -169,14 +171,15 @@ class IteratedMap(
         index = NeighborIndex(rows.points[landmarks])
         pool = index.nearest(None, settings.pool_size(len(index)), threads)
         copies = index.first_copies(pool, threads)
-        for fitted in stopping.until_stopped(iterate(index, pool, carried, settings, threads, shown)):
+        iterations_from = iterate(index, pool, carried, settings, change, threads, shown)
+        for fitted in stopping.until_stopped(iterations_from):
             held_out.advance(fitted, threads)
             record = record_of(
                 fitted,
                 iteration=stopping.last,
                 landmarks=rows.numbers(landmarks),
                 embedding=fitted.map.embedding[copies],
-                distance_change=change.update(fitted.map.embedding),
+                distance_change=change.last,
                 validation_score=held_out_score(rows, fitted.image, held_out.coordinates, threads),
                 seconds=time.perf_counter() - start,
             )

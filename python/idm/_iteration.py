@@ -17,15 +17,16 @@ from idm._local_geometry import Tuning, tuned_geometry
 from idm._metric import Flow, metric_neighbors
 from idm._neighbors import NeighborIndex, Neighbors
 from idm._progress import Progress
+from idm._stopping import DistanceChange
 from idm.exceptions import OutlierWarning
 
 _Array: TypeAlias = NDArray[np.float64]
 
 # Candidates per neighbour: the lengths of the flow choose among more points than they keep.
 _POOL = 5 / 3
-# Points coincide when the square root of the bandwidth is this share of the spread of the data, or less: half of the
-# digits of a float64, so that whatever is below comes from rounding errors. Such a map has collapsed.
-_COLLAPSED = 1e-8
+# Points coincide when the square root of the bandwidth is this share, or less, of what it is for points that are evenly
+# spread on a line: those with equal features are one point then, and what is left is noise.
+_COLLAPSED = 0.001
 # Coordinates with less than this share of the weight of the first are not computed.
 _LEAST_WEIGHT = 1e-3
 # Of eigenpairs: the error that it leaves in distances is below 1e-6 of the largest.
@@ -61,34 +62,60 @@ class Iteration:
     settings: Settings
     map: FittedMap
     features: _Array  # (N, n)
+    averaged: bool  # whether its points are the coordinates of the two iterations before, side by side
     bandwidth: _Array | None  # (N,), of the derivatives, if these are used
     local_dimension: _Array  # (N,), of Algorithm 1 if there are derivatives, else of the kernel
     image: NeighborIndex  # of the coordinates: where the next iteration starts
 
 
 def iterate(
-    index: NeighborIndex, pool: Neighbors, features: _Array, settings: Settings, threads: int, shown: Progress
+    index: NeighborIndex,
+    pool: Neighbors,
+    features: _Array,
+    settings: Settings,
+    change: DistanceChange,
+    threads: int,
+    shown: Progress,
 ) -> Iterator[Iteration]:
     """X -> Phi(x), with the same features, without end: points with their pool, then the coordinates of each map.
 
-    Only the first iteration tells of outliers, which are then the user's rows.
+    Once the maps begin to cycle, each goes on from the mean of the last two: of their squared distances. Only the first
+    iteration tells of outliers, which are then the user's rows.
     """
+    before: _Array | None = None
+    averaged = False
     while True:
-        fitted = fit_iteration(index, pool, features, settings, threads, shown)
+        fitted = fit_iteration(
+            index, pool, features, settings, threads, shown, averaged=averaged, may_collapse=before is not None
+        )
+        change.update(fitted.map.embedding)
         yield fitted
-        index = fitted.image
+        index, averaged = fitted.image, averaged or (before is not None and change.turns_back)
+        if before is not None and averaged:
+            index = NeighborIndex(side_by_side(fitted.map.embedding, before))
+        before = fitted.map.embedding
         shown.stage("neighbours")
         pool = index.nearest(None, settings.pool_size(len(index)), threads)
         remedies = {k: v for k, v in settings.map.advice.remedies.items() if k is not OutlierWarning}
-        least_epsilon = (_COLLAPSED * _spread(index.points)) ** 2
         advice = replace(settings.map.advice, remedies=remedies)
-        settings = replace(settings, map=replace(settings.map, advice=advice, least_epsilon=least_epsilon))
+        settings = replace(settings, map=replace(settings.map, advice=advice))
 
 
 def fit_iteration(
-    index: NeighborIndex, pool: Neighbors, features: _Array, settings: Settings, threads: int, shown: Progress
+    index: NeighborIndex,
+    pool: Neighbors,
+    features: _Array,
+    settings: Settings,
+    threads: int,
+    shown: Progress,
+    *,
+    averaged: bool = False,
+    may_collapse: bool = False,
 ) -> Iteration:
-    """Steps 2 to 11: from points with their nearest (`pool_size` of them) to coordinates."""
+    """Steps 2 to 11: from points with their nearest (`pool_size` of them) to coordinates.
+
+    If points with equal features are one point already, which data `may_collapse` to, they coincide: an error.
+    """
     n, flow = len(index), settings.flow
     k = min(settings.n_neighbors, n)
     bandwidth = dimension = None
@@ -106,8 +133,14 @@ def fit_iteration(
     neighbors = metric_neighbors(index.points, values, pool, flow, k, threads)
     shown.stage("eigenpairs")
     radii = neighbors.distances[:, -1:].copy()
-    options = replace(settings.map, spread=_spread(index.points), least_weight=_LEAST_WEIGHT, tolerance=_TOLERANCE)
-    coordinates = diffusion_coordinates(neighbors, options, threads, exact=False)
+    # Parts of the graph lie as far from each other as lengths say, on the whole.
+    moved = values if flow.change == "difference" else np.zeros((n, 0))
+    places = np.column_stack([(1 - flow.tau) * index.points, flow.tau * moved])
+    options = replace(settings.map, place_parts=True, least_weight=_LEAST_WEIGHT, tolerance=_TOLERANCE)
+    if may_collapse:
+        evenly_spread = _spread(places) * k / (8 * n)  # how far those are that decide on epsilon
+        options = replace(options, least_epsilon=max(options.least_epsilon, (_COLLAPSED * evenly_spread) ** 2))
+    coordinates = diffusion_coordinates(neighbors, options, threads, exact=False, places=places)
     embedding = coordinates.embedding
     return Iteration(
         settings=settings,
@@ -124,15 +157,22 @@ def fit_iteration(
             embedding=embedding,
         ),
         features=features,
+        averaged=averaged,
         bandwidth=bandwidth,
         local_dimension=coordinates.dimension if dimension is None else dimension,
         image=NeighborIndex(embedding),
     )
 
 
-def _spread(points: _Array) -> float:
-    """The largest range of a coordinate."""
-    return float(np.ptp(points, axis=0).max())
+def side_by_side(now: _Array, before: _Array) -> _Array:
+    """Points whose squared distances are the means of those of two maps."""
+    return np.hstack([now, before]) * math.sqrt(0.5)
+
+
+def _spread(places: _Array) -> float:
+    """The range of most points, or of all if most are in one place; of the widest column."""
+    low, high = np.quantile(places, [0.05, 0.95], axis=0)
+    return float(np.max(high - low)) or float(np.max(np.ptp(places, axis=0)))
 
 
 class NewPoints:
@@ -145,6 +185,7 @@ class NewPoints:
 
     def __init__(self, queries: _Array, features: _Array | None) -> None:
         self.coordinates = queries
+        self._before = queries  # the coordinates before the last iteration
         self.supported = np.ones(len(queries), dtype=np.bool_)
         self._features = features
         self._twins: NDArray[np.intp] | None = None  # in the data of the first iteration, or -1
@@ -153,7 +194,9 @@ class NewPoints:
         """Replace the coordinates by those after this iteration."""
         new = slice(None) if self._twins is None else np.flatnonzero(self._twins < 0)
         features = None if self._features is None else self._features[new]
-        extended, nearest = extend_iteration(fitted, self.coordinates[new], features, threads)
+        points = side_by_side(self.coordinates, self._before) if fitted.averaged else self.coordinates
+        extended, nearest = extend_iteration(fitted, points[new], features, threads)
+        self._before = self.coordinates
         if self._twins is None:
             self._twins = nearest.twins()
             self.supported = fitted.map.near(nearest)

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from idm._batches import Rows, in_batches
-from idm._coordinates import Coordinates, MapOptions, diffusion_coordinates
+from idm._coordinates import Coordinates, MapOptions, diffusion_coordinates, warn_if_in_parts
 from idm._extension import warn_unsupported
 from idm._fit_size import FitSize
 from idm._iteration import Iteration, NewPoints, Settings, fit_iteration
@@ -204,6 +204,8 @@ class LocalKernelMap(ShownInNotebooks, RegressorMixin, BaseEstimator):  # type: 
                 SpectraDifferWarning,
             )
         assert best is not None
+        warn_if_in_parts(best[0].map.coordinates.parts, settings.map.advice)
+        warn_if_in_parts(best[1].parts, of_y.advice)
         return best
 
     def _candidates(self, n_rows: int) -> list[int]:

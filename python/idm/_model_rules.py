@@ -125,7 +125,6 @@ RULES: dict[type, dict[str, _Rule]] = {
         "least_weight": _Rule(low=0, high=1),
         "tolerance": _Rule(low=0),
         "diffusion_time": _Rule(low=0),
-        "spread": _Rule(low=0),
     },
     Flow: {"tau": _Rule(low=0, high=1)},
     Advice: {"rows": _Rule(shape="L", low=0, below="N")},
@@ -149,9 +148,10 @@ RULES: dict[type, dict[str, _Rule]] = {
         "weights": _Rule(shape="L", low=0),
         "dimension": _Rule(shape="L"),
         "density": _Rule(shape="L", low=_POSITIVE),
+        "parts": _Rule(shape="L", low=0, below="L"),
     },
     LocalScales: {
-        "scales": _Rule(shape="L 2", low=_POSITIVE),
+        "scales": _Rule(shape="L 3", low=_POSITIVE),
         "unit": _Rule(low=_POSITIVE),
         "reach": _Rule(low=_POSITIVE),
         "n_near": _Rule(low=1, most="L"),
@@ -261,9 +261,10 @@ def _check_iterated(model: IteratedDiffusionMap | IteratedDiffusionMapClassifier
     if [record.iteration for record in records] != list(range(1, len(records) + 1)):
         fail("iterations_", "must be numbered from 1")
     n_columns = model.n_features_in_
+    n_before = 0
     for fitted in iterations:
-        _check_iteration(fitted, n_columns)
-        n_columns = fitted.map.embedding.shape[1]
+        _check_iteration(fitted, n_columns + (n_before if fitted.averaged else 0))
+        n_before, n_columns = n_columns, fitted.map.embedding.shape[1]
     if model._n_features_out != n_columns:
         fail("_n_features_out", f"must be {n_columns}, got {model._n_features_out}")
     estimated = model._estimate is not None

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -14,7 +14,7 @@ from idm._dense_eigenpairs import dense_eigenpairs
 from idm._kernel import Kernel
 from idm._threads import one_blas_thread
 from idm._warnings import SILENT, Advice
-from idm.exceptions import DisconnectedGraphWarning, EigenpairError
+from idm.exceptions import EigenpairError
 
 EigenSolver: TypeAlias = Literal["auto", "block", "arpack", "dense"]
 EIGEN_SOLVERS: tuple[EigenSolver, ...] = get_args(EigenSolver)
@@ -49,6 +49,8 @@ class Eigenpairs:
 
     values: _Array
     vectors: _Array
+    parts: NDArray[np.intp]  # the connected part of each point, numbered by decreasing size
+    part_sizes: _Array  # of the eigenvectors after the first that only tell parts apart: what makes them places
     info: SolverInfo
 
 
@@ -84,17 +86,19 @@ def leading_eigenpairs(
     tolerance: float = TOLERANCE,
     least_share: float = 0.0,
     order: NDArray[np.intp] | None = None,
+    places: _Array | None = None,
+    every_part: bool = True,
     advice: Advice = SILENT,
 ) -> Eigenpairs:
     """The `n_pairs` algebraically largest eigenpairs of Khat, in a result that repeats to the bit on one machine.
 
     Those below `least_share` of the largest after the first are left out. 1 is an eigenvalue once per connected
-    component, and its eigenvectors are known: Dh, cut to each. The others are sought in each component by itself, where
-    eigenvalues have few copies; they are checked, and tried again with a larger basis and another start. In an `order`
-    of the points in which near ones follow each other, products with the kernel are faster.
+    component, and its eigenvectors are known: Dh, cut to each; see `_part_vectors`. The others are sought in each
+    component by itself, where eigenvalues have few copies; they are checked, and tried again with a larger basis and
+    another start. In an `order` of the points in which near ones follow each other, products with the kernel are faster.
     """
     labels = kernel.components()
-    known = _constant_vectors(kernel, labels, n_pairs, advice)
+    known, sizes = _part_vectors(kernel, labels, n_pairs, places, every=every_part)
     c = int(labels.max()) + 1
     most = n_pairs - known.shape[1]
     parts: list[tuple[NDArray[np.intp], _Found]] = []
@@ -108,7 +112,8 @@ def leading_eigenpairs(
         problem = _Problem(kernel=part, known=first, wanted=wanted, tolerance=tolerance, threads=threads)
         with one_blas_thread():
             parts.append((rows, _solve(problem, solver, advice)))
-    return _merged(known, parts, most)
+    pairs = _merged(known, parts, most)
+    return replace(pairs, parts=labels, part_sizes=sizes)
 
 
 def _merged(known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], most: int) -> Eigenpairs:
@@ -132,30 +137,39 @@ def _merged(known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], most: i
     return Eigenpairs(
         values=np.append(np.ones(known.shape[1]), values[order]),
         vectors=_with_sign(vectors),
+        parts=np.zeros(0, dtype=np.intp),
+        part_sizes=np.zeros(0),
         info=info,
     )
 
 
-def _constant_vectors(kernel: Kernel, labels: NDArray[np.intp], most: int, advice: Advice) -> _Array:
-    """An orthonormal basis of the eigenvectors of eigenvalue 1, Dh itself first; at most `most` of them."""
-    sizes = np.bincount(labels)
-    c = len(sizes)
-    if c > 1:
-        shown = ", ".join(map(str, sizes[:5])) + (", ..." if c > 5 else "")
-        advice.warn(
-            DisconnectedGraphWarning,
-            f"the graph of neighbours has {c} connected components, of {shown} points; the first {min(c, most) - 1} "
-            "coordinates only tell them apart",
-        )
+def _part_vectors(
+    kernel: Kernel, labels: NDArray[np.intp], most: int, places: _Array | None, *, every: bool
+) -> tuple[_Array, _Array]:
+    """Orthonormal eigenvectors of eigenvalue 1, Dh itself first, at most `most`; and the sizes of those after it.
+
+    They are constant on parts, but for Dh. With `places` (N, p) of the points, the first of them are the principal
+    components of the mean places of the parts: |Dh| size_r v_r / Dh. `every` one is there, or only these.
+    """
+    c = int(labels.max()) + 1
     norms = np.sqrt(np.bincount(labels, weights=kernel.Dh**2))
-    # A reflection that takes the first unit vector to the direction of Dh among the components.
-    mirror = norms / np.linalg.norm(norms)
-    mirror[0] -= 1
-    length = mirror @ mirror
-    basis = np.eye(c, min(c, most))
-    if length > 0:
-        basis -= np.outer(mirror, mirror[: basis.shape[1]]) * (2 / length)
-    return basis[labels] * (kernel.Dh / norms[labels])[:, np.newaxis]
+    first = norms / np.linalg.norm(norms)
+    basis, sizes = first[:, np.newaxis], np.zeros(0)
+    if c > 1 and places is not None:
+        means = np.stack([np.bincount(labels, weights=kernel.Dh**2 * column) for column in places.T], axis=1)
+        means /= (norms**2)[:, np.newaxis]
+        means -= first**2 @ means
+        with one_blas_thread():
+            U, sizes, _ = np.linalg.svd(first[:, np.newaxis] * means, full_matrices=False)
+        there = sizes[: c - 1] > 1e-6 * sizes[0]
+        basis, sizes = np.column_stack([first, U[:, : c - 1][:, there]]), sizes[: c - 1][there]
+    q = basis.shape[1]
+    if every and q < c:  # then unit vectors made orthogonal in turn, by decreasing size of the parts
+        with one_blas_thread():
+            Q, _ = np.linalg.qr(np.column_stack([basis, np.eye(c, min(c, most))]))
+        basis, sizes = np.column_stack([basis, Q[:, q:]]), np.append(sizes, np.zeros(Q.shape[1] - q))
+    basis, sizes = basis[:, :most], sizes[: most - 1]
+    return basis[labels] * (kernel.Dh / norms[labels])[:, np.newaxis], sizes
 
 
 def _solve(problem: _Problem, solver: EigenSolver, advice: Advice) -> _Found:

@@ -1,19 +1,19 @@
 """Which iteration is kept, and when and why the iterations end."""
 
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from idm._iteration import Iteration
 from idm._warnings import warn
-from idm.exceptions import CoincidentPointsError, EigenpairError, EigenpairWarning
+from idm.exceptions import CoincidentPointsError, EigenpairError, EigenpairWarning, NotConvergedWarning
 
 StopReason: TypeAlias = Literal[
-    "converged", "no improvement", "max_iter", "callback", "coincident points", "eigenpairs"
+    "converged", "no improvement", "max_iter", "callback", "coincident points", "constant y", "eigenpairs"
 ]
 _Array: TypeAlias = NDArray[np.float64]
+_Item = TypeVar("_Item")
 
 _N_PAIRS = 20_000
 
@@ -23,20 +23,29 @@ class DistanceChange:
 
     def __init__(self, points: _Array, random_state: np.random.RandomState) -> None:
         self._i, self._j = random_state.randint(len(points), size=(2, _N_PAIRS))
-        self._before = self._distances(points)
+        self._before = [self._distances(points)]  # of the last two maps
+        self.last = np.inf
+        self.turns_back = False  # whether the last but one is nearer than the last: the maps begin to cycle
 
     def update(self, points: _Array) -> float:
-        """\\|u - c v\\| / \\|u\\| for the distances u now and v before, with the factor c that fits best."""
-        now, before = self._distances(points), self._before
-        self._before = now
-        tiny = np.finfo(float).tiny
-        factor = np.sum(now * before) / max(float(np.sum(before**2)), tiny)  # not BLAS, whose bits follow its threads
-        return float(np.sqrt(np.sum((now - factor * before) ** 2) / max(float(np.sum(now**2)), tiny)))
+        """The change since the last map."""
+        now = self._distances(points)
+        changes = [_change(now, before) for before in self._before]
+        self._before = [now, self._before[0]]
+        self.last, self.turns_back = changes[0], changes[-1] < changes[0]
+        return self.last
 
     def _distances(self, points: _Array) -> _Array:
         """In units of the largest, so that squares stay in range."""
         distances: _Array = np.linalg.norm(points[self._i] - points[self._j], axis=1)
         return distances / max(float(distances.max()), np.finfo(float).tiny)
+
+
+def _change(now: _Array, before: _Array) -> float:
+    """\\|u - c v\\| / \\|u\\| for the distances u now and v before, with the factor c that fits best."""
+    tiny = np.finfo(float).tiny
+    factor = np.sum(now * before) / max(float(np.sum(before**2)), tiny)  # not BLAS, whose bits follow its threads
+    return float(np.sqrt(np.sum((now - factor * before) ** 2) / max(float(np.sum(now**2)), tiny)))
 
 
 class Stopping:
@@ -49,7 +58,7 @@ class Stopping:
         self.last = self.kept = 0  # iterations, from 1 on
         self.reason: StopReason | None = None
 
-    def until_stopped(self, iterations: Iterator[Iteration]) -> Iterator[Iteration]:
+    def until_stopped(self, iterations: Iterator[_Item]) -> Iterator[_Item]:
         """The iterations until there is a reason to stop; an error in a later one is such a reason."""
         try:
             for fitted in iterations:
@@ -79,3 +88,9 @@ class Stopping:
             self.reason = "no improvement"
         elif self.last == self._max_iter:
             self.reason = "max_iter"
+            if score is None and self.least_change > 0:
+                warn(
+                    f"the iterations end with max_iter={self._max_iter} while distances still change by {change:.2g} "
+                    f"of their size (tol is {self.least_change:.2g}); raise max_iter, or tol if that is little enough",
+                    NotConvergedWarning,
+                )

@@ -1,5 +1,7 @@
 """The warnings and errors of this library, each a class of its own so that it can be filtered or caught."""
 
+from sklearn.exceptions import ConvergenceWarning
+
 
 class ForkedProcessWarning(RuntimeWarning):
     """A step runs on one thread because this process was forked from one that had loaded idm."""
@@ -51,6 +53,10 @@ class ConstantFeatureWarning(RuntimeWarning):
 
 class UnpredictableFeatureWarning(RuntimeWarning):
     """The feature cannot be estimated from X better than by its mean, so that there is nothing to find."""
+
+
+class NotConvergedWarning(ConvergenceWarning):  # type: ignore[misc]
+    """The iterations end at `max_iter` while distances still change; one of scikit-learn's convergence warnings."""
 
 
 class EigenpairWarning(RuntimeWarning):

@@ -7,10 +7,12 @@
 //     r_i   = (mean of d_ij^2 over the first `n_near`)^(1/2)
 //     a_i   = (r_i / median r)^(1/2)
 //     R     = median of (mean of d_ij^2 / (a_i a_j) over the first `n_near`)^(1/2)
-//     rho_i = a_i max(1, d_ij^2 / (a_i a_j R^2))              with j its eighth neighbour, or its last
+//     b_i   = a_i max(1, d_ij / ((a_i a_j)^(1/2) R))             with j its eighth neighbour, or its last
+//     rho_i = b_i max(1, d_ij / ((b_i b_j)^(1/2) R))
 //
-// The last line is a bridge: since rho_j >= a_j, the eighth neighbour of every point has s_ij <= R, however thin the
-// data are there. Medians are of what is positive.
+// The last two lines are a bridge. In thin data both ends of it widen, and the eighth neighbour comes to lie at about R
+// by the first; a single point beside dense data, at s R before, comes to s^(1/4) R by both. More would make it a
+// neighbour of all. Medians are of what is positive.
 #pragma once
 
 #include "idm/eigen.hpp"
@@ -20,13 +22,13 @@ namespace idm {
 
 // What gives a new point its rho, besides the lengths to its neighbours.
 struct LocalScales {
-    ConstMatrixView scales;  // N x 2: a and rho
+    ConstMatrixView scales;  // N x 3: a, b and rho
     double unit;             // median r
     double reach;            // R
     Index n_near;
 };
 
-// Fills `scales` (N x 2) with a and rho, from neighbours (indices and lengths N x k) of any metric; the view in the
+// Fills `scales` (N x 3) with a, b and rho, from neighbours (indices and lengths N x k) of any metric; the view in the
 // result is that of `scales`.
 LocalScales local_scales(ConstIndexMatrixView indices, ConstMatrixView lengths, Index n_near, MatrixView scales,
                          const Execution& execution);
