@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 
 from idm import _core
 from idm._kernel import global_bandwidth, n_near_of, normalized_kernel, warn_if_cut
+from idm._linear_map import linear_map
 from idm._neighbors import Neighbors
+from idm._parts import placed
 from idm._spectrum import TOLERANCE, EigenSolver, SolverInfo, leading_eigenpairs
 from idm._validation import SMALLEST_BANDWIDTH
 from idm._variable_bandwidth import Bandwidth, LocalScales, scaled_lengths
 from idm._warnings import SILENT, Advice
-from idm.exceptions import DisconnectedGraphWarning, SpectrumWarning, UnderflowWarning
+from idm.exceptions import SpectrumWarning, UnderflowWarning
 
 Rescaling: TypeAlias = Literal["isometric", "global", "local"]
 RESCALINGS: tuple[Rescaling, ...] = get_args(Rescaling)
@@ -43,7 +45,6 @@ class MapOptions:
     least_weight: float = 0.0  # (xi / xi_1)^(2 s / eps), below which a coordinate is left out
     eigen_solver: EigenSolver = "auto"
     tolerance: float = TOLERANCE  # of the residuals of eigenpairs
-    place_parts: bool = False  # whether parts of a graph that falls apart lie where their mean places are
     advice: Advice = SILENT
 
 
@@ -54,13 +55,14 @@ class Coordinates:
     epsilon: float
     diffusion_time: float  # s, in units of epsilon
     xi: _Array  # (M,), the eigenvalues of the kernel after the first, which is 1
-    functions: _Array  # (N, M), the eigenfunctions phi
+    functions: _Array  # (N, M), the eigenfunctions phi; before these, the places of parts, if the graph has any
     heat: _Array  # (M,), exp(lambda s) = xi^(2 s / eps) up to a common factor; 0 where xi is not positive
     scale: _Array  # (N,), what heat * functions is multiplied by
     weights: _Array  # (N,), D^-alpha
     dimension: _Array  # (N,)
     density: _Array  # (N,)
     local_scales: LocalScales | None  # None: one bandwidth for all
+    axes: _Array | None  # (M, M'), that the parts share; None: each eigenfunction is a coordinate
     parts: NDArray[np.intp]  # (N,), the connected part of each point, numbered by decreasing size
     solver: SolverInfo
 
@@ -72,13 +74,17 @@ class Coordinates:
 
     @property
     def embedding(self) -> _Array:
-        """(N, M), the rescaled diffusion coordinates of the points."""
-        return self.functions * self.heat * self.scale[:, np.newaxis]
+        """(N, M'), the rescaled diffusion coordinates of the points."""
+        return self._along_axes(self.functions * self.heat * self.scale[:, np.newaxis])
 
     @property
     def extension(self) -> _Array:
-        """(N, M), what one step of the diffusion from new points averages: heat / xi times the eigenfunctions."""
-        return self.functions * np.divide(self.heat, self.xi, out=np.zeros_like(self.xi), where=self.xi > _LEAST_XI)
+        """(N, M'), what one step of the diffusion from new points averages: heat / xi times the eigenfunctions."""
+        weights = np.divide(self.heat, self.xi, out=np.zeros_like(self.xi), where=self.xi > _LEAST_XI)
+        return self._along_axes(self.functions * weights)
+
+    def _along_axes(self, functions: _Array) -> _Array:
+        return functions if self.axes is None else linear_map(functions, self.axes)
 
 
 def diffusion_coordinates(
@@ -93,7 +99,7 @@ def diffusion_coordinates(
     """The diffusion map of neighbours with any distances; `exact` if they are those that a search finds.
 
     An `order` of the points in which near ones follow each other makes it faster. Where the graph falls into parts, the
-    first coordinates tell these apart, those before that do it best by the `places` (N, p) of their points.
+    first coordinates only tell these apart; with `places` (N, p), parts lie where their points have them on the whole.
 
     The dimension is that of the kernel, d = 2 dlog D / dlog eps at the global eps, and the density is
     q = D / N (2 pi eps)^(-d/2), with respect to the metric of the distances.
@@ -126,14 +132,12 @@ def diffusion_coordinates(
         tolerance=options.tolerance,
         least_share=options.least_weight ** (1 / (2 * time)) if time > 0 else 0.0,
         order=order,
-        places=places,
-        every_part=not options.place_parts,
+        most_constant=None if places is None else 1,
         advice=advice,
     )
     density = _density(kernel.D, epsilon, dimension)
     functions = pairs.vectors / kernel.Dh[:, np.newaxis]
-    norms = np.sqrt(np.sum(functions**2 / density[:, np.newaxis], axis=0) / n)
-    functions /= norms
+    functions *= np.sqrt(n / np.sum(functions**2 / density[:, np.newaxis], axis=0))
     xi = pairs.values[1:]
     n_not_positive = int(np.count_nonzero(xi <= _LEAST_XI))
     if n_not_positive:
@@ -143,7 +147,7 @@ def diffusion_coordinates(
             "n_neighbors; their coordinates are 0",
         )
     isometric = options.rescaling == "isometric"
-    reference = max(float(xi[0]), _LEAST_XI) if isometric else 1.0  # whose power would underflow for long times
+    reference = max(float(xi[0]), _LEAST_XI) if isometric and len(xi) else 1.0  # whose power would underflow for long times
     heat = np.where(xi > _LEAST_XI, (np.maximum(xi, _LEAST_XI) / reference) ** (2 * time), 0.0)
     unscaled = Coordinates(
         epsilon=epsilon,
@@ -156,15 +160,13 @@ def diffusion_coordinates(
         dimension=dimension,
         density=density,
         local_scales=local_scales,
+        axes=None,
         parts=pairs.parts,
         solver=pairs.info,
     )
     if isometric:
-        q = len(pairs.part_sizes) if options.place_parts else 0  # the first are places of parts
-        within = replace(unscaled, functions=unscaled.functions[:, q:], heat=heat[q:], xi=xi[q:])
-        scale = _isometric_scale(within.embedding, near, threads) if q < len(xi) else 1.0
-        heat[:q] = pairs.part_sizes[:q] * norms[1 : q + 1] * np.linalg.norm(kernel.Dh) / scale
-        return replace(unscaled, scale=np.full(n, scale))
+        scaled = replace(unscaled, scale=np.full(n, _isometric_scale(unscaled.embedding, near, threads)))
+        return scaled if places is None or not pairs.parts.any() else _with_parts(scaled, places, kernel.Dh**2)
     power = dimension / 4 + 0.5
     scaled = replace(unscaled, scale=np.exp(dimension / 4 * np.log(2 * np.pi) + power * np.log(4 * time * epsilon)))
     if not scaled.embedding.any():
@@ -172,19 +174,17 @@ def diffusion_coordinates(
     return scaled
 
 
-def warn_if_in_parts(parts: NDArray[np.intp], advice: Advice) -> None:
-    """Say that the graph falls into parts, given that of each point."""
-    sizes = np.bincount(parts)
-    c = len(sizes)
-    if c > 1:
-        shown = ", ".join(map(str, sizes[:5])) + (", ..." if c > 5 else "")
-        rows = np.flatnonzero(parts == c - 1)
-        named = ", ".join(str(advice.row(row)) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
-        advice.warn(
-            DisconnectedGraphWarning,
-            f"the graph of neighbours has {c} connected components, of {shown} points (the last: rows {named}); the "
-            "first coordinates only tell them apart",
-        )
+def _with_parts(within: Coordinates, places: _Array, masses: _Array) -> Coordinates:
+    """Coordinates of the parts of a graph, each by itself, with parts where their places are."""
+    where, axes = placed(within.parts, within.embedding, places, masses)
+    q = where.shape[1]
+    return replace(
+        within,
+        xi=np.append(np.ones(q), within.xi),
+        functions=np.hstack([where, within.functions]),
+        heat=np.append(np.ones(q) / within.scale[0], within.heat),
+        axes=np.vstack([np.eye(q, axes.shape[1]), axes]),
+    )
 
 
 def _density(D: _Array, epsilon: float, dimension: _Array) -> _Array:

@@ -12,12 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from idm._batches import Rows, in_batches
-from idm._coordinates import RESCALINGS, MapOptions, Rescaling, diffusion_coordinates, warn_if_in_parts
+from idm._coordinates import RESCALINGS, MapOptions, Rescaling, diffusion_coordinates
 from idm._extension import PLAIN, FittedMap, extend_rows, support_radii, warn_unsupported
 from idm._fit_size import FitSize
 from idm._landmarks import choose_landmarks, n_landmarks_of
 from idm._neighbors import NeighborIndex, as_neighbors, check_squares, refined
 from idm._notebook import ShownInNotebooks
+from idm._parts import warn_if_in_parts
 from idm._spectrum import EIGEN_SOLVERS, EigenSolver
 from idm._threads import n_threads
 from idm._validation import (
@@ -30,6 +31,7 @@ from idm._validation import (
     estimator_queries,
     is_auto,
 )
+from idm._variable_bandwidth import BANDWIDTHS, Bandwidth
 from idm._warnings import Advice
 from idm.exceptions import (
     CoincidentPointsError,
@@ -78,6 +80,10 @@ class DiffusionMap(
     epsilon : "auto" or float
         The bandwidth of the kernel, a squared length. "auto" is the mean of the squared distances of all points from
         their first `n_neighbors_bandwidth` neighbours.
+    bandwidth : {"variable", "global"}
+        "variable" divides distances by a scale of both points, larger where data are thin, so that tails are not cut
+        off: coordinates are isometric to these lengths. "global" has one scale for all, so that `eigenvalues_` are those
+        of X itself, and rows in a tail may take the first coordinates.
     alpha : float
         1 removes the influence of the sampling density; 0 keeps it.
     diffusion_time : float
@@ -142,6 +148,7 @@ class DiffusionMap(
         *,
         n_neighbors: int = 256,
         epsilon: Literal["auto"] | float = "auto",
+        bandwidth: Bandwidth = "variable",
         alpha: float = 1.0,
         diffusion_time: float = 10.0,
         rescaling: Rescaling = "isometric",
@@ -155,6 +162,7 @@ class DiffusionMap(
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.epsilon = epsilon
+        self.bandwidth = bandwidth
         self.alpha = alpha
         self.diffusion_time = diffusion_time
         self.rescaling = rescaling
@@ -214,9 +222,8 @@ class DiffusionMap(
             threads,
             exact=self.precomputed_knn is None,
             order=index.order(),
-            places=index.points,
         )
-        warn_if_in_parts(coordinates.parts, options.advice)
+        warn_if_in_parts(coordinates.parts, options.advice, "the first coordinates only tell them apart")
         fitted = FittedMap(
             index=index,
             flow=PLAIN,
@@ -272,6 +279,7 @@ class DiffusionMap(
         return MapOptions(
             n_components=as_integer(self.n_components, "n_components", low=1),
             n_neighbors_bandwidth=as_integer(self.n_neighbors_bandwidth, "n_neighbors_bandwidth", low=2),
+            bandwidth=as_choice(self.bandwidth, "bandwidth", BANDWIDTHS),
             epsilon=epsilon,
             alpha=as_real(self.alpha, "alpha", low=-2, high=2),
             diffusion_time=time,

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from functools import partial
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -15,10 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from idm._batches import Rows, batches, in_batches
 from idm._cells import TotalOf, cell_means
-from idm._coordinates import warn_if_in_parts
 from idm._dask import lazily
 from idm._extension import warn_unsupported
-from idm._feature_estimate import FeatureEstimate, LocalAffine, feature_scale, fit_estimate, outlying_rows
+from idm._feature_estimate import FeatureEstimate, LocalAffine, Mean, feature_scale, fit_estimate, outlying_rows
 from idm._feature_map import feature_map
 from idm._fit_rows import FitRows, all_coordinates, held_out_score
 from idm._iteration import Iteration, NewPoints, iterate
@@ -28,6 +28,7 @@ from idm._neighbors import NeighborIndex
 from idm._notebook import ShownInNotebooks
 from idm._on_disk import is_dask
 from idm._parameters import Parameters
+from idm._parts import warn_if_in_parts
 from idm._progress import Progress, progress, rows_progress
 from idm._regression import Regression, fit_regression
 from idm._sample import Sample, sampled
@@ -68,8 +69,8 @@ class IteratedMap(
         threads, rows = n_threads(self.n_jobs), sample.rows
         if not np.ptp(features, axis=0).any():
             warn(
-                "y is constant: there is no feature to find, and the map is a plain diffusion map that shrinks; "
-                "check what y is, or use DiffusionMap",
+                "y is constant: there is no feature to find, and the map is the plain diffusion map of X; check what y "
+                "is, or use DiffusionMap",
                 ConstantFeatureWarning,
             )
         store = self.store_embedding and not is_dask(X)
@@ -78,11 +79,13 @@ class IteratedMap(
             shown.stage("features")
             total_of = _total_of(sample, encode, *((1, 0) if is_dask(X) else (threads, self.verbose)))
             fitted = self._rows(points, features, sample, total_of, random_state, threads)
-            stopping = self._stopping(held_out=len(fitted.held_out) > 0)
+            stopping = self._stopping(held_out=len(fitted.held_out) > 0, constant=fitted.constant)
             iterations, records = self._iterate(fitted, stopping, random_state, threads, shown)
             shown.stopped(f"{stopping.reason}")
         kept, embedding = iterations[: stopping.kept], records[stopping.kept - 1].embedding
-        warn_if_in_parts(kept[-1].map.coordinates.parts, fitted.settings.map.advice)
+        warn_if_in_parts(
+            kept[-1].map.coordinates.parts, fitted.settings.map.advice, "they lie where y says, on the whole"
+        )
         self._estimate, self._scale_, self._iterations = fitted.estimate, fitted.scale, kept
         self._placing = fitted.placing[fitted.landmarks]
         self._feature_map: tuple[_Array, float] | None = None
@@ -142,6 +145,9 @@ class IteratedMap(
             at = estimate.at
             if len(others):
                 (placing[others],) = in_batches(lambda part: (at(part, threads),), points[others])
+        constant = isinstance(estimate, Mean) or not np.ptp(features, axis=0).any()
+        if constant:  # no change of y, but for rounding: lengths are those of X
+            settings = replace(settings, flow=replace(settings.flow, tau=0.0))
         return FitRows(
             of_X=rows,
             points=points,
@@ -150,6 +156,7 @@ class IteratedMap(
             outlying=outlying,
             landmarks=landmarks,
             settings=settings,
+            constant=constant,
             estimate=estimate,
             placing=placing,
             scale=self._scale(points[landmarks], placing[landmarks], random_state),

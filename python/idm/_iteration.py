@@ -133,12 +133,11 @@ def fit_iteration(
     neighbors = metric_neighbors(index.points, values, pool, flow, k, threads)
     shown.stage("eigenpairs")
     radii = neighbors.distances[:, -1:].copy()
-    # Parts of the graph lie as far from each other as lengths say, on the whole.
-    moved = values if flow.change == "difference" else np.zeros((n, 0))
-    places = np.column_stack([(1 - flow.tau) * index.points, flow.tau * moved])
-    options = replace(settings.map, place_parts=True, least_weight=_LEAST_WEIGHT, tolerance=_TOLERANCE)
+    options = replace(settings.map, least_weight=_LEAST_WEIGHT, tolerance=_TOLERANCE)
+    places = features if flow.change == "difference" and flow.tau > 0 else None  # of parts of the graph
     if may_collapse:
-        evenly_spread = _spread(places) * k / (8 * n)  # how far those are that decide on epsilon
+        # How far those are that decide on epsilon.
+        evenly_spread = _spread(index.points if places is None else places) * k / (8 * n)
         options = replace(options, least_epsilon=max(options.least_epsilon, (_COLLAPSED * evenly_spread) ** 2))
     coordinates = diffusion_coordinates(neighbors, options, threads, exact=False, places=places)
     embedding = coordinates.embedding

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from idm._batches import Rows, in_batches
-from idm._coordinates import Coordinates, MapOptions, diffusion_coordinates, warn_if_in_parts
+from idm._coordinates import Coordinates, MapOptions, diffusion_coordinates
 from idm._extension import warn_unsupported
 from idm._fit_size import FitSize
 from idm._iteration import Iteration, NewPoints, Settings, fit_iteration
@@ -19,6 +19,7 @@ from idm._local_geometry import TUNINGS, Tuning
 from idm._metric import Flow
 from idm._neighbors import NeighborIndex
 from idm._notebook import ShownInNotebooks
+from idm._parts import warn_if_in_parts
 from idm._progress import Progress
 from idm._threads import n_threads, one_blas_thread
 from idm._validation import all_or_nothing, as_choice, as_integer, as_real, estimator_data, estimator_queries, is_auto
@@ -138,6 +139,7 @@ class LocalKernelMap(ShownInNotebooks, RegressorMixin, BaseEstimator):  # type: 
             MapOptions(
                 n_components=as_integer(self.n_components, "n_components", low=1),
                 n_neighbors_bandwidth=as_integer(self.n_neighbors_bandwidth, "n_neighbors_bandwidth", low=2),
+                bandwidth="global",  # local scales differ on both sides, and so would the eigenvalues
                 diffusion_time=0.0,  # plain eigenfunctions
                 advice=Advice(what=what, remedies=_REMEDIES),
             )
@@ -204,8 +206,8 @@ class LocalKernelMap(ShownInNotebooks, RegressorMixin, BaseEstimator):  # type: 
                 SpectraDifferWarning,
             )
         assert best is not None
-        warn_if_in_parts(best[0].map.coordinates.parts, settings.map.advice)
-        warn_if_in_parts(best[1].parts, of_y.advice)
+        for parts, advice in ((best[0].map.coordinates.parts, settings.map.advice), (best[1].parts, of_y.advice)):
+            warn_if_in_parts(parts, advice, "the first functions only tell them apart")
         return best
 
     def _candidates(self, n_rows: int) -> list[int]:

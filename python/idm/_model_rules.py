@@ -141,9 +141,10 @@ RULES: dict[type, dict[str, _Rule]] = {
     Coordinates: {
         "epsilon": _Rule(low=_POSITIVE),
         "diffusion_time": _Rule(low=0),
-        "xi": _Rule(shape="q"),
-        "functions": _Rule(shape="L q"),
-        "heat": _Rule(shape="q", low=0),
+        "xi": _Rule(shape="e"),
+        "functions": _Rule(shape="L e"),
+        "heat": _Rule(shape="e", low=0),
+        "axes": _Rule(shape="e q", any_order=True),
         "scale": _Rule(shape="L", low=0),
         "weights": _Rule(shape="L", low=0),
         "dimension": _Rule(shape="L"),
@@ -160,7 +161,7 @@ RULES: dict[type, dict[str, _Rule]] = {
     IterationRecord: {
         "iteration": _Rule(low=1),
         "landmarks": _Rule(shape="L", low=0, below="N"),
-        "eigenvalues": _Rule(shape="q", low=_SPECTRUM),
+        "eigenvalues": _Rule(shape="e", low=_SPECTRUM),
         "local_dimension": _Rule(shape="L"),
         "density": _Rule(shape="L", low=_POSITIVE),
         "embedding": _Rule(shape="L q"),

@@ -56,7 +56,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         n_components: int = 100,
         *,
         tau: float = 0.95,
-        max_iter: int = 10,
+        max_iter: int = 20,
         n_landmarks: _Auto | int | None = "auto",
         n_neighbors: _Auto | int = "auto",
         n_neighbors_bandwidth: _Auto | int = "auto",
@@ -137,13 +137,14 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be a function of an IterationRecord or None, got {self.callback!r}")
 
-    def _stopping(self, *, held_out: bool) -> Stopping:
+    def _stopping(self, *, held_out: bool, constant: bool = False) -> Stopping:
         tol = _auto_or_real(self.tol, "tol", 0.0 if held_out else _TOLERANCE, low=0)
         return Stopping(
             max_iter=as_integer(self.max_iter, "max_iter", low=1),
             patience=as_integer(self.n_iter_no_change, "n_iter_no_change", low=1),
             least_gain=tol,
             least_change=tol if self.feature_change == "difference" else 0.0,
+            constant=constant,
         )
 
     def _stops_early(self) -> bool:

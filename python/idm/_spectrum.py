@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -50,7 +50,6 @@ class Eigenpairs:
     values: _Array
     vectors: _Array
     parts: NDArray[np.intp]  # the connected part of each point, numbered by decreasing size
-    part_sizes: _Array  # of the eigenvectors after the first that only tell parts apart: what makes them places
     info: SolverInfo
 
 
@@ -86,19 +85,19 @@ def leading_eigenpairs(
     tolerance: float = TOLERANCE,
     least_share: float = 0.0,
     order: NDArray[np.intp] | None = None,
-    places: _Array | None = None,
-    every_part: bool = True,
+    most_constant: int | None = None,
     advice: Advice = SILENT,
 ) -> Eigenpairs:
     """The `n_pairs` algebraically largest eigenpairs of Khat, in a result that repeats to the bit on one machine.
 
     Those below `least_share` of the largest after the first are left out. 1 is an eigenvalue once per connected
-    component, and its eigenvectors are known: Dh, cut to each; see `_part_vectors`. The others are sought in each
-    component by itself, where eigenvalues have few copies; they are checked, and tried again with a larger basis and
-    another start. In an `order` of the points in which near ones follow each other, products with the kernel are faster.
+    component, and its eigenvectors are known: Dh, cut to each; `most_constant` of these are given. The others are sought
+    in each component by itself, where eigenvalues have few copies; they are checked, and tried again with a larger basis
+    and another start. In an `order` of the points in which near ones follow each other, products with the kernel are
+    faster.
     """
     labels = kernel.components()
-    known, sizes = _part_vectors(kernel, labels, n_pairs, places, every=every_part)
+    known = _constant_vectors(kernel, labels, n_pairs if most_constant is None else most_constant)
     c = int(labels.max()) + 1
     most = n_pairs - known.shape[1]
     parts: list[tuple[NDArray[np.intp], _Found]] = []
@@ -112,11 +111,12 @@ def leading_eigenpairs(
         problem = _Problem(kernel=part, known=first, wanted=wanted, tolerance=tolerance, threads=threads)
         with one_blas_thread():
             parts.append((rows, _solve(problem, solver, advice)))
-    pairs = _merged(known, parts, most)
-    return replace(pairs, parts=labels, part_sizes=sizes)
+    return _merged(known, parts, most, labels)
 
 
-def _merged(known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], most: int) -> Eigenpairs:
+def _merged(
+    known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], most: int, labels: NDArray[np.intp]
+) -> Eigenpairs:
     """The known eigenvectors, and the leading ones of all parts."""
     values = np.concatenate([np.zeros(0), *(found.values for _, found in parts)])
     order = np.argsort(-values, kind="stable")[:most]
@@ -137,39 +137,26 @@ def _merged(known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], most: i
     return Eigenpairs(
         values=np.append(np.ones(known.shape[1]), values[order]),
         vectors=_with_sign(vectors),
-        parts=np.zeros(0, dtype=np.intp),
-        part_sizes=np.zeros(0),
+        parts=labels,
         info=info,
     )
 
 
-def _part_vectors(
-    kernel: Kernel, labels: NDArray[np.intp], most: int, places: _Array | None, *, every: bool
-) -> tuple[_Array, _Array]:
-    """Orthonormal eigenvectors of eigenvalue 1, Dh itself first, at most `most`; and the sizes of those after it.
+def _constant_vectors(kernel: Kernel, labels: NDArray[np.intp], most: int) -> _Array:
+    """An orthonormal basis of the eigenvectors of eigenvalue 1, Dh itself first; at most `most` of them.
 
-    They are constant on parts, but for Dh. With `places` (N, p) of the points, the first of them are the principal
-    components of the mean places of the parts: |Dh| size_r v_r / Dh. `every` one is there, or only these.
+    The others tell parts apart, large ones first.
     """
     c = int(labels.max()) + 1
     norms = np.sqrt(np.bincount(labels, weights=kernel.Dh**2))
-    first = norms / np.linalg.norm(norms)
-    basis, sizes = first[:, np.newaxis], np.zeros(0)
-    if c > 1 and places is not None:
-        means = np.stack([np.bincount(labels, weights=kernel.Dh**2 * column) for column in places.T], axis=1)
-        means /= (norms**2)[:, np.newaxis]
-        means -= first**2 @ means
-        with one_blas_thread():
-            U, sizes, _ = np.linalg.svd(first[:, np.newaxis] * means, full_matrices=False)
-        there = sizes[: c - 1] > 1e-6 * sizes[0]
-        basis, sizes = np.column_stack([first, U[:, : c - 1][:, there]]), sizes[: c - 1][there]
-    q = basis.shape[1]
-    if every and q < c:  # then unit vectors made orthogonal in turn, by decreasing size of the parts
-        with one_blas_thread():
-            Q, _ = np.linalg.qr(np.column_stack([basis, np.eye(c, min(c, most))]))
-        basis, sizes = np.column_stack([basis, Q[:, q:]]), np.append(sizes, np.zeros(Q.shape[1] - q))
-    basis, sizes = basis[:, :most], sizes[: most - 1]
-    return basis[labels] * (kernel.Dh / norms[labels])[:, np.newaxis], sizes
+    # A reflection that takes the first unit vector to the direction of Dh among the components.
+    mirror = norms / np.linalg.norm(norms)
+    mirror[0] -= 1
+    length = mirror @ mirror
+    basis = np.eye(c, min(c, most))
+    if length > 0:
+        basis -= np.outer(mirror, mirror[: basis.shape[1]]) * (2 / length)
+    return basis[labels] * (kernel.Dh / norms[labels])[:, np.newaxis]
 
 
 def _solve(problem: _Problem, solver: EigenSolver, advice: Advice) -> _Found:
@@ -209,16 +196,18 @@ def _with_missed_copies(problem: _Problem, found: _Found, *, thorough: bool) -> 
     """The leading pairs after a search for eigenvalues with more copies than a Krylov space of few vectors sees.
 
     A few steps from a random block that is orthogonal to all vectors found show whether a larger eigenvalue is left, if
-    gaps are not small. `thorough` goes on until the largest value there is known, as a space of one vector needs it.
+    gaps are not small. `thorough` goes on until the largest value there is known, as a space of one vector needs it. If
+    what is left does not converge, the set is known to be incomplete: NotConverged.
     """
+    seed = 0
     while True:
+        seed += 1  # another start each time: of the last, nothing is left outside of what was found
         outside = np.column_stack([problem.known, found.vectors])
         if len(found.values) == 0 or len(problem.kernel) - outside.shape[1] < 8 * BLOCK:
             return found
         complete = len(found.values) == problem.wanted.most
         least = found.values[-1] + problem.tolerance if complete else problem.wanted.least(found.values)
-        # Another start each time: of the last, nothing is left outside of what was found from it.
-        probe = _krylov(problem, outside, 2 * BLOCK + SPARE, 1 + outside.shape[1])
+        probe = _krylov(problem, outside, 2 * BLOCK + SPARE, seed)
         undecided = True
         while undecided and not probe.full:
             probe.step()
@@ -228,10 +217,7 @@ def _with_missed_copies(problem: _Problem, found: _Found, *, thorough: bool) -> 
         found.n_products += probe.n_products
         if probe.ritz_pair(0)[0] <= least:
             return found
-        try:
-            more, vectors = probe.converge(Wanted(most=BLOCK), problem.tolerance)
-        except NotConverged:
-            return found
+        more, vectors = probe.converge(Wanted(most=BLOCK), problem.tolerance)
         values = np.append(found.values, more)
         order = np.argsort(-values, kind="stable")
         order = order[: problem.wanted.count(values[order])]

@@ -51,8 +51,10 @@ def _change(now: _Array, before: _Array) -> float:
 class Stopping:
     """Stops by a score at rows that are held out, or when distances no longer change, or at `max_iter`."""
 
-    def __init__(self, *, max_iter: int, patience: int, least_gain: float, least_change: float) -> None:
-        self._max_iter, self._patience = max_iter, patience
+    def __init__(
+        self, *, max_iter: int, patience: int, least_gain: float, least_change: float, constant: bool = False
+    ) -> None:
+        self._max_iter, self._patience, self._constant = max_iter, patience, constant
         self._least_gain, self.least_change = least_gain, least_change
         self._best_score = -np.inf
         self.last = self.kept = 0  # iterations, from 1 on
@@ -82,6 +84,8 @@ class Stopping:
             self.kept, self._best_score = self.last, self._best_score if score is None else score
         if called_off:
             self.reason = "callback"
+        elif self._constant:  # nothing is bent, and a second map would be one of a map
+            self.reason = "constant y"
         elif score is None and change < self.least_change:
             self.reason = "converged"
         elif self.last - self.kept >= self._patience:
