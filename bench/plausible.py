@@ -1,7 +1,7 @@
 """Random data sets that someone might have, and the shares of them with which the map goes wrong.
 
-Dimension 1 to 30, 100 to 5,000 rows; columns uniform, normal, exponential, of Student's t, a mixture or clusters, rotated
-or in unequal units; y linear, smooth, kinked, discrete, heavy-tailed or on a circle; noise in X and y. Of each:
+Dimension 1 to 30, 100 to 5,000 rows; columns uniform, normal, exponential, of Student's t, a mixture or clusters,
+rotated or in unequal units; y linear, smooth, kinked, discrete, heavy-tailed or on a circle; noise in X and y. Of each:
 warned          any warning
 not converged   the fit ended with max_iter; silent, if it did not say so
 wasted          half of the rows lie within 1 % of the range of the first coordinate; of a discrete y, nine tenths
@@ -67,7 +67,11 @@ def draw(seed):
     if shape == "units":
         X = X * 10 ** rng.uniform(-0.5, 0.5, m)
     X = X + blur * X.std(axis=0) * rng.normal(size=X.shape)
-    return X, y, {"n": n, "m": m, "X": str(columns), "y": str(target), "noise": noise, "blur": blur, "shape": str(shape)}
+    return (
+        X,
+        y,
+        {"n": n, "m": m, "X": str(columns), "y": str(target), "noise": noise, "blur": blur, "shape": str(shape)},
+    )
 
 
 def densest(coordinate):
@@ -122,7 +126,14 @@ def tried(seed):
         "worse than X": in_map < in_X - 0.05,
         "prediction": score < theirs - 0.05,
     }
-    what |= {"n_iter": model.n_iter_, "stop": model.stop_reason_, "map": in_map, "X-NN": in_X, "R2": score, "NN": theirs}
+    what |= {
+        "n_iter": model.n_iter_,
+        "stop": model.stop_reason_,
+        "map": in_map,
+        "X-NN": in_X,
+        "R2": score,
+        "NN": theirs,
+    }
     return found, Counter(names), what
 
 

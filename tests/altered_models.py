@@ -80,8 +80,8 @@ def flipped_bits():
         model, X = fitted(name)
         content = pickle.dumps(model)
         data = [_get(model, path).tobytes("A") for path in arrays(model)]
-        places = [(content.find(some), len(some)) for some in data if len(some) >= 8]
-        places = [place for place in places if place[0] >= 0]
+        # Those that occur once: zeros are found outside of arrays, too.
+        places = [(content.find(some), len(some)) for some in data if len(some) >= 8 and content.count(some) == 1]
         for _ in range(110):
             start, length = places[rng.integers(len(places))]
             changed = bytearray(content)

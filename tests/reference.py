@@ -153,10 +153,57 @@ def feature_estimate(X, Y, queries):
     return left_out, fits(Z, at_new, *nearest_neighbors(Z, min(300, n), at_new), f, g)[1]
 
 
+def root_mean_square(lengths):
+    return np.sqrt(np.mean(lengths**2, axis=-1))
+
+
+def median_of_positive(values):
+    """The upper middle element of the sorted positive values; 1 if there are none."""
+    positive = np.sort(values[values > 0])
+    return positive[len(positive) // 2] if len(positive) else 1.0
+
+
+def first_scale(near, unit):
+    """The scale a, of the lengths to the first neighbours."""
+    return np.sqrt(np.maximum(root_mean_square(near) / unit, 1e-3))
+
+
+def bridged(scale, length, scale_of_other, reach):
+    """A scale made such that the eighth neighbour comes nearer, if it is farther than `reach`."""
+    return scale * np.maximum(1, length / np.sqrt(scale * scale_of_other) / reach)
+
+
+def local_scales(indices, lengths, n_near):
+    """a, b and rho of each point, the median r, and R: self first, lengths that increase."""
+    unit = median_of_positive(root_mean_square(lengths[:, :n_near]))
+    a = first_scale(lengths[:, :n_near], unit)
+    s = scaled_lengths(indices, lengths, a)
+    reach = median_of_positive(root_mean_square(s[:, :n_near]))
+    eighth = min(8, lengths.shape[1] - 1)
+    j, d = indices[:, eighth], lengths[:, eighth]
+    b = bridged(a, d, a[j], reach)
+    rho = bridged(b, d, b[j], reach)
+    return np.column_stack([a, b, rho]), unit, reach
+
+
+def scale_of_new_points(indices, lengths, n_near, scales, unit, reach):
+    """The scale rho of new points, whose neighbours are the data nearest to them, in their order."""
+    eighth = min(8, lengths.shape[1] - 1)
+    j, d = indices[:, eighth], lengths[:, eighth]
+    a = first_scale(lengths[:, :n_near], unit)
+    b = bridged(a, d, scales[j, 0], reach)
+    return bridged(b, d, scales[j, 1], reach)
+
+
+def scaled_lengths(indices, lengths, rho):
+    """s_ij = d_ij / (rho_i rho_j)^(1/2)."""
+    return lengths / np.sqrt(rho[:, None] * rho[indices])
+
+
 class Iteration:
     """One iteration of Algorithm 2 with full matrices, and its extension to new points."""
 
-    def __init__(self, X, Y, k, tau, mixing, change, n_components, n_near=32, gamma=0.05):
+    def __init__(self, X, Y, k, tau, mixing, change, n_components, n_near=32, gamma=0.05, bandwidth="variable"):
         n = len(X)
         self.X, self.Y, self.tau, self.mixing, self.gamma, self.k = X, Y, tau, mixing, gamma, k
         self.pool_size = min(n, int(np.ceil(5 / 3 * k)))
@@ -173,19 +220,30 @@ class Iteration:
         lengths = np.take_along_axis(dH, near, axis=1)
         self.pool_radius, self.radius = distances[:, -1], lengths[:, -1]
 
+        # Lengths in units of a scale of both points, or as they are.
+        self.n_near, self.scales, self.rho = max(2, min(n_near, k // 4)), None, np.ones(n)
+        variable = bandwidth == "variable"
+        if variable:
+            self.scales = local_scales(near, lengths, self.n_near)
+            self.rho = self.scales[0][:, 2]
+        s = scaled_lengths(near, lengths, self.rho)
+
         # The kernel, both normalisations, eigenpairs.
-        self.epsilon = np.mean(lengths[:, : max(2, min(n_near, k // 4))] ** 2)
+        squares = np.mean(s[:, : self.n_near] ** 2, axis=1)
+        self.epsilon = np.mean(np.minimum(squares, 100 * np.median(squares[squares > 0])) if variable else squares)
         J = np.zeros((n, n))
-        np.put_along_axis(J, near, np.exp(-(lengths**2) / (2 * self.epsilon)), axis=1)
+        np.put_along_axis(J, near, np.exp(-(s**2) / (2 * self.epsilon)), axis=1)
         own = np.take_along_axis(J, near, axis=1)
-        d = np.sum(own * lengths**2, axis=1) / (self.epsilon * own.sum(axis=1))
+        d = np.sum(own * s**2, axis=1) / (self.epsilon * own.sum(axis=1))
         J = (J + J.T) / 2
         D = J.sum(axis=1)
         K = J / np.outer(D, D)
         Dh = np.sqrt(K.sum(axis=1))
         xi, vectors = np.linalg.eigh(K / np.outer(Dh, Dh))
-        s = 0.25 * np.mean(lengths[:, -1] ** 2) / self.epsilon
-        wanted = slice(1, 1 + min(n_components, np.count_nonzero(np.maximum(xi[:-1] / xi[-2], 0) ** (2 * s) >= 1e-3)))
+        time = 0.25 * np.mean(s[:, -1] ** 2) / self.epsilon
+        time = min(time, 16) if variable else time
+        weight = np.maximum(xi[:-1] / xi[-2], 0) ** (2 * time)
+        wanted = slice(1, 1 + min(n_components, np.count_nonzero(weight >= 1e-3)))
         xi, phi = xi[::-1][wanted], vectors[:, ::-1][:, wanted] / Dh[:, None]
         self.eigenvalues = 2 * np.log(xi) / self.epsilon
 
@@ -193,13 +251,13 @@ class Iteration:
         dimension = np.average(d, weights=D)
         q = D / n * (2 * np.pi * self.epsilon) ** (-dimension / 2)
         phi *= np.sqrt(n / np.sum(phi**2 / q[:, None], axis=0))
-        unscaled = phi * xi ** (2 * s)
-        apart = lengths[:, 1:n_near] > 0
+        unscaled = phi * xi ** (2 * time)
+        apart = s[:, 1:n_near] > 0
         mapped = np.linalg.norm(unscaled[near[:, 1:n_near]] - unscaled[:, None], axis=2)
-        ratios = mapped[apart] / lengths[:, 1:n_near][apart]
+        ratios = mapped[apart] / s[:, 1:n_near][apart]
         scale = 1 / np.median(ratios[ratios > 1e-3 * np.quantile(ratios, 0.99)])
         self.embedding = scale * unscaled
-        self.averaged = scale * phi * xi ** (2 * s - 1) / D[:, None]
+        self.averaged = scale * phi * xi ** (2 * time - 1) / D[:, None]
         self.weights = 1 / D
 
     def length(self, dx, dy):
@@ -230,8 +288,13 @@ class Iteration:
             there = np.linalg.norm(np.einsum("qnm,qjm->qjn", DH, step), axis=2)
             back = np.linalg.norm(np.einsum("jnm,qjm->qjn", self.DH, -step), axis=2)
         there, back = self.length(dx, there), self.length(dx, back)
+        near = self.nearest(there, pool)
         mine = np.zeros(dx.shape, dtype=bool)
-        np.put_along_axis(mine, self.nearest(there, pool), True, axis=1)
+        np.put_along_axis(mine, near, True, axis=1)
         theirs = (dx < self.pool_radius) & (back < self.radius)
-        J = (mine * np.exp(-(there**2) / (2 * self.epsilon)) + theirs * np.exp(-(back**2) / (2 * self.epsilon))) / 2
+        rho = np.ones(len(queries))
+        if self.scales is not None:
+            rho = scale_of_new_points(near, np.take_along_axis(there, near, axis=1), self.n_near, *self.scales)
+        two_eps = 2 * self.epsilon * np.outer(rho, self.rho)
+        J = (mine * np.exp(-(there**2) / two_eps) + theirs * np.exp(-(back**2) / two_eps)) / 2
         return J @ self.averaged / (J @ self.weights)[:, None]

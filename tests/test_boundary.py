@@ -19,6 +19,7 @@ def calls():
     eps, eps_new = np.full((N, 1), 0.5), np.full((Q, 1), 0.5)
     index = _core.NeighborIndex(X)
     kernel = _core.nearest_kernel(*own, 0.5, 1)
+    scales, unit, reach = _core.local_scales(*own, 3, 1)
     neighbors, near = own._asdict(), found._asdict()
     flow = {"tau": 0.5, "mixing": "lengths", "change": "difference", "n_threads": 2}
     rows, columns, both = {"rows"}, {"columns"}, {"rows", "columns"}
@@ -92,6 +93,8 @@ def calls():
             {"points": X, "values": Y, **neighbors, "n_neighbors": 5, **flow},
             {"points": columns, "values": columns},
         ),
+        "local_scales": (_core.local_scales, {**neighbors, "n_near": 3, "n_threads": 2}, {}),
+        "scale_lengths": (_core.scale_lengths, {**neighbors, "bandwidths": eps, "n_threads": 2}, {}),
         "symmetric_kernel": (_core.symmetric_kernel, {**neighbors, "epsilon": 0.5, "n_threads": 2}, {}),
         "nearest_kernel": (_core.nearest_kernel, {**neighbors, "epsilon": 0.5, "n_threads": 2}, {}),
         "kernel_dimensions": (
@@ -131,6 +134,10 @@ def calls():
                 "epsilon": 0.5,
                 "weights": eps,
                 "functions": Y,
+                "scales": scales,
+                "unit": unit,
+                "reach": reach,
+                "n_near": 3,
                 **flow,
             },
             {"functions": columns},
@@ -191,7 +198,7 @@ def test_indices_out_of_range_are_refused(name, value):
 @pytest.mark.parametrize("value", [-1.0, 0.0, np.nan, np.inf])
 def test_bandwidths_that_are_not_positive_are_refused(name, value):
     function, arguments, _ = calls()[name]
-    for argument in {"bandwidths", "epsilon"} & set(arguments):
+    for argument in {"bandwidths", "epsilon", "unit", "reach"} & set(arguments):
         wrong = value
         if argument == "bandwidths":
             wrong = arguments[argument].copy()
@@ -204,8 +211,8 @@ def test_bandwidths_that_are_not_positive_are_refused(name, value):
 def test_none_is_no_array(name):
     function, arguments, _ = calls()[name]
     for argument in [*arrays(arguments), *({"matrix", "index"} & set(arguments))]:
-        if (name, argument) in {("nearest", "queries"), ("local_estimates", "left_out")}:
-            continue  # the points themselves, none
+        if (name, argument) in {("nearest", "queries"), ("local_estimates", "left_out"), ("extend", "scales")}:
+            continue  # the points themselves, none, one bandwidth for all
         with pytest.raises((TypeError, ValueError)):
             function(**{**arguments, argument: None})
 
@@ -229,6 +236,26 @@ def test_unknown_choices_are_named(name):
         if isinstance(value, str):
             with pytest.raises(ValueError, match=f"{argument} must be one of .*'{value}'.*got 'other'"):
                 function(**{**arguments, argument: "other"})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_counts_out_of_range_are_refused(name):
+    function, arguments, _ = calls()[name]
+    most = {
+        ("nearest", "n_neighbors"): N,
+        ("metric_neighbors", "n_neighbors"): K,
+        ("extend", "pool_size"): N,
+        ("extend", "n_neighbors"): K,  # the candidates
+        ("extend", "n_near"): 5,  # the neighbours
+        ("local_scales", "n_near"): K,
+    }
+    for argument in {"pool_size", "n_neighbors", "n_near"} & set(arguments):
+        largest = most[name, argument]
+        fitting = {"n_near": min(largest, arguments.get("n_near", 1))}
+        function(**{**arguments, **(fitting if "n_near" in arguments else {}), argument: largest})
+        for wrong in (0, -1, largest + 1, np.iinfo(np.intp).max, np.iinfo(np.intp).min):
+            with pytest.raises(ValueError, match=f"{argument} must be between"):
+                function(**{**arguments, argument: wrong})
 
 
 def test_points_that_are_not_finite_are_refused():

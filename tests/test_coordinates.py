@@ -7,8 +7,11 @@ import idm
 from idm import _core
 from idm._coordinates import MapOptions, _density, diffusion_coordinates
 from idm._metric import Flow, metric_neighbors
+from idm._variable_bandwidth import scaled_lengths
 from idm._warnings import Advice
 from idm.exceptions import SpectrumWarning
+
+each_bandwidth = pytest.mark.parametrize("bandwidth", ["variable", "global"])
 
 
 def circle(n):
@@ -17,15 +20,21 @@ def circle(n):
 
 
 def coordinates(neighbors, epsilon, n_components, exact=True, diffusion_time=10.0, rescaling="global", **changes):
+    """With one bandwidth for all, whose spectrum is known, unless `changes` say otherwise."""
     options = MapOptions(
-        n_components=n_components, epsilon=epsilon, diffusion_time=diffusion_time, rescaling=rescaling, **changes
+        n_components=n_components,
+        epsilon=epsilon,
+        diffusion_time=diffusion_time,
+        rescaling=rescaling,
+        **{"bandwidth": "global", **changes},
     )
     return diffusion_coordinates(neighbors, options, 2, exact=exact)
 
 
-def test_circle_has_the_reference_values():
+@each_bandwidth  # those of evenly spaced points are all the same
+def test_circle_has_the_reference_values(bandwidth):
     # 2000 equally spaced points, k = 300, s = 0.01, eps = 1e-4; density 1 / (2 pi), dimension 1.
-    found = coordinates(idm.nearest_neighbors(circle(2000), 300), 1e-4, 60, diffusion_time=100.0)
+    found = coordinates(idm.nearest_neighbors(circle(2000), 300), 1e-4, 60, diffusion_time=100.0, bandwidth=bandwidth)
     np.testing.assert_allclose(found.eigenvalues[0:8:2], [-1.00005, -4.0002, -9.0004, -16.0008], atol=6e-5)
     np.testing.assert_allclose(found.eigenvalues[1:8:2], found.eigenvalues[0:8:2], rtol=1e-10)
     np.testing.assert_allclose(found.density, 1 / (2 * np.pi), rtol=2e-4)
@@ -36,17 +45,19 @@ def test_circle_has_the_reference_values():
         np.testing.assert_allclose(distances / (n_steps * step), ratio, rtol=0, atol=2e-4)
 
 
-def test_eigenfunctions_are_normalised_by_the_density(rng):
-    found = coordinates(idm.nearest_neighbors(rng.normal(size=(800, 2)), 100), 0.05, 12)
+@each_bandwidth
+def test_eigenfunctions_are_normalised_by_the_density(rng, bandwidth):
+    found = coordinates(idm.nearest_neighbors(rng.normal(size=(800, 2)), 100), 0.05, 12, bandwidth=bandwidth)
     np.testing.assert_allclose(np.mean(found.functions**2 / found.density[:, np.newaxis], axis=0), 1, rtol=3e-14)
 
 
 @pytest.mark.large
 @pytest.mark.parametrize("time", [1e-4, 1e-3, 1e-2])
-def test_near_points_of_the_circle_keep_their_geodesic_distance(time):
+@each_bandwidth
+def test_near_points_of_the_circle_keep_their_geodesic_distance(time, bandwidth):
     # Figure 2, left: all distances agree below sqrt(t).
-    epsilon = 1e-4
-    found = coordinates(idm.nearest_neighbors(circle(2000), 300), epsilon, 400, diffusion_time=time / epsilon)
+    neighbors, epsilon = idm.nearest_neighbors(circle(2000), 300), 1e-4
+    found = coordinates(neighbors, epsilon, 400, diffusion_time=time / epsilon, bandwidth=bandwidth)
     embedding = found.embedding
     for n_steps in (1, 2, 3):
         geodesic = n_steps * 2 * np.pi / 2000
@@ -64,11 +75,13 @@ def test_heat_spectrum_is_that_of_the_circle():
 
 
 @pytest.mark.large
-def test_iterating_the_plain_map_changes_nothing():
+@each_bandwidth
+def test_iterating_the_plain_map_changes_nothing(bandwidth):
     # Figure 2, right: the second pass has the first one's eigenvalues, and its eigenfunctions up to an orthogonal map.
-    first = coordinates(idm.nearest_neighbors(circle(2000), 300), 1e-4, 60, diffusion_time=100.0)
+    neighbors = idm.nearest_neighbors(circle(2000), 300)
+    first = coordinates(neighbors, 1e-4, 60, diffusion_time=100.0, bandwidth=bandwidth)
     neighbors = idm.nearest_neighbors(first.embedding, 300)
-    second = coordinates(neighbors, 1e-4, 60, diffusion_time=100.0)
+    second = coordinates(neighbors, 1e-4, 60, diffusion_time=100.0, bandwidth=bandwidth)
     np.testing.assert_allclose(second.eigenvalues[:10], first.eigenvalues[:10], rtol=0.01)
     a, b = first.functions[:, :10], second.functions[:, :10]
     u, _, vt = np.linalg.svd(b.T @ a)
@@ -109,6 +122,47 @@ def test_near_pairs_of_a_torus_keep_their_distance(rescaling, median):
     assert np.median(ratios) == pytest.approx(1, abs=median)
     # The spread is that of a random sample: half of the pairs are within 9 %, with local dimensions within 20 %.
     assert np.diff(np.quantile(ratios, [0.25, 0.75])) < (0.4 if rescaling == "local" else 0.18)
+
+
+@pytest.mark.large
+def test_near_pairs_keep_their_lengths_in_units_of_both_scales():
+    X, _, _ = idm.datasets.make_torus(4000, feature="phi", random_state=1)
+    neighbors = idm.nearest_neighbors(X, 300)
+    found = coordinates(neighbors, None, 60, rescaling="isometric", bandwidth="variable")
+    rho = found.local_scales.scales[:, 2]
+    assert rho.max() > 1.5 * rho.min()
+    lengths = (neighbors.distances / np.sqrt(rho[:, np.newaxis] * rho[neighbors.indices]))[:, 1:32]
+    mapped = _core.pair_distances(found.embedding, neighbors.indices[:, 1:32].copy(), 2)
+    ratios = mapped / lengths
+    assert np.median(ratios) == pytest.approx(1, abs=1e-9)
+    # Scales, of 32 random points each, scatter by 5 %, and add to the spread of a random sample.
+    assert np.diff(np.quantile(ratios, [0.25, 0.75])) < 0.2
+    # In those lengths, dense and thin parts of the torus are equal; in those of X they are not.
+    edge, of_s = neighbors.distances[:, 31], np.median(ratios, axis=1)
+    dense = edge < np.median(edge)
+    assert np.median(of_s[dense]) / np.median(of_s[~dense]) == pytest.approx(1, abs=0.05)
+    of_X = np.median(mapped / neighbors.distances[:, 1:32], axis=1)
+    assert np.median(of_X[dense]) / np.median(of_X[~dense]) > 1.1
+
+
+def test_the_diffusion_time_is_at_most_about_that_of_points_on_a_line(rng):
+    """Where the last neighbour is across a gap, it says nothing of the others; not so with one bandwidth for all."""
+    X = np.concatenate([rng.uniform(size=(6, 40)) + 10 * np.arange(6)[:, np.newaxis]]).reshape(-1, 1)
+    times = {}
+    for bandwidth in ("variable", "global"):
+        options = MapOptions(n_components=5, bandwidth=bandwidth)
+        found = diffusion_coordinates(idm.nearest_neighbors(X, 50), options, 2, exact=True)
+        neighbors, n_near = idm.nearest_neighbors(X, 50), 12
+        if bandwidth == "variable":
+            neighbors, _ = scaled_lengths(neighbors, n_near, 2)
+        s = neighbors.distances
+        times[bandwidth] = 0.25 * np.mean(s[:, -1] ** 2) / found.epsilon
+        expected = min(16, times[bandwidth]) if bandwidth == "variable" else times[bandwidth]
+        assert found.diffusion_time == pytest.approx(expected, rel=1e-12)
+    assert min(times.values()) > 16  # or it would not be tested
+    line = np.arange(3000.0)[:, np.newaxis]
+    found = diffusion_coordinates(idm.nearest_neighbors(line, 64), MapOptions(n_components=5), 2, exact=True)
+    assert found.diffusion_time == pytest.approx(12, rel=0.1)
 
 
 def test_eigenvalues_that_are_not_positive_have_coordinates_0():

@@ -1,10 +1,13 @@
 """The iterated diffusion map: what it finds, when it stops, new points, parameters, hard input."""
 
 import logging
+import warnings
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
@@ -23,10 +26,12 @@ from idm._neighbors import NeighborIndex
 from idm._progress import Progress
 from idm._regression import fit_regression
 from idm._spectrum import leading_eigenpairs
+from idm._stopping import DistanceChange
 from idm.exceptions import (
     EigenpairError,
     EigenpairWarning,
     FeatureOutlierWarning,
+    NotConvergedWarning,
     UnderflowWarning,
     UnpredictableFeatureWarning,
 )
@@ -93,7 +98,7 @@ def test_ten_iterations_are_as_good_as_three(example):
     assert (model.n_iter_, model.stop_reason_) == (10, "max_iter")
     recalls = [recall(r.embedding, y, r.embedding[:400], y[:400]) for r in model.iterations_]
     assert recalls[-1] >= max(recalls) - 0.005
-    assert model.iterations_[-1].distance_change < 1e-8
+    assert model.iterations_[-1].distance_change < 1e-7  # 3e-8 on the twisted sphere: it falls sixfold an iteration
     low, high = steps_along(model.embedding_, y)
     assert low > 0.5
     assert high < 2
@@ -401,7 +406,9 @@ def test_one_iteration_extends_its_own_points_without_their_help(feature_change,
     moved = X + 1e-13
     extended, nearest = extend_iteration(fitted, moved, y, 2)
     error = np.abs(extended - embedding).max(axis=1) / np.abs(embedding).max()
-    assert np.median(error) < 1e-11  # a few differ, where a point is the last neighbour of another
+    # A hundredth of the spacing is 1e-4: 1e-13 is 1e-9 of that. A few differ, where a point is the last neighbour of
+    # another, or its eighth.
+    assert np.median(error) < 1e-10
     assert error.max() < 0.02
     assert fitted.map.near(nearest).all()
     # The rule: points that coincide with data get their coordinates to the bit.
@@ -597,3 +604,69 @@ def test_a_few_points_over_many_decades_that_give_zeros_are_told(rescaling):
     with pytest.warns(UnderflowWarning, match=r"all coordinates are 0.*use rescaling='isometric'"):
         model = IteratedDiffusionMap(rescaling=rescaling, feature_change="derivative").fit(X, np.log(X[:, 0]))
     assert not model.embedding_.any()
+
+
+# --- fixed points, cycles, and fits that end without
+
+
+def test_a_map_that_comes_back_is_noticed():
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.normal(size=(50, 2)) for _ in range(3))
+    change = DistanceChange(a, np.random.RandomState(0))
+    assert change.update(b) > 0.1
+    assert change.update(a) > 0.1
+    assert change.turns_back
+    change.update(a + 0.01 * b)
+    change.update(a + 0.02 * b)
+    change.update(a + 0.04 * b)  # goes on
+    assert not change.turns_back
+    assert change.update(3 * (a + 0.04 * b)) < 1e-12  # but for a factor
+    assert change.update(c) > 0.1
+
+
+def test_maps_that_cycle_go_on_from_the_mean_of_the_last_two(monkeypatch, tmp_path):
+    update = DistanceChange.update
+
+    def turned_back(self, points):
+        changed = update(self, points)
+        self.turns_back = True
+        return changed
+
+    monkeypatch.setattr(DistanceChange, "update", turned_back)
+    X, _, y = EXAMPLES["annulus-radius"](400, 0)
+    new, _, _ = EXAMPLES["annulus-radius"](50, 1)
+    model = IteratedDiffusionMap(max_iter=5, tol=0.0, n_landmarks=300, random_state=0).fit(X, y)
+    assert [fitted.averaged for fitted in model._iterations] == [False, False, True, True, True]
+    maps = [fitted.map for fitted in model._iterations]
+    squares = [pdist(Z, "sqeuclidean") for Z in (maps[1].embedding, maps[0].embedding, maps[2].index.points)]
+    np.testing.assert_allclose(squares[2], (squares[0] + squares[1]) / 2, rtol=1e-9, atol=1e-15)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+    alone = np.vstack([model.transform(row[np.newaxis]) for row in new])
+    np.testing.assert_array_equal(model.transform(new), alone)
+    idm.save(model, tmp_path / "damped.idm")
+    np.testing.assert_array_equal(idm.load(tmp_path / "damped.idm").transform(new), alone)
+
+
+def test_features_with_a_kink_have_a_fixed_point():
+    # With one bandwidth for all, 10 of these 24 data sets did not converge, most of them in cycles of two.
+    ended = []
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.choice([200, 500, 1000])), int(rng.choice([1, 2, 3]))
+        X = rng.uniform(-1, 1, (n, d))
+        y = np.abs(X[:, 0]) + (0.5 * np.maximum(X[:, 1], 0) if d > 1 else 0)
+        y = y + rng.choice([0, 0.05]) * rng.normal(size=n)
+        ended.append(IteratedDiffusionMap(random_state=seed).fit(X, y).stop_reason_)
+    assert ended == ["converged"] * 24
+
+
+def test_a_fit_that_does_not_converge_says_what_is_left():
+    X, _, y = EXAMPLES["annulus-radius"](300, 0)
+    with pytest.warns(NotConvergedWarning, match=r"max_iter=2 while .* by 0\.\d+ of .* \(tol is 0\.02\); raise max_iter"):
+        model = IteratedDiffusionMap(max_iter=2, random_state=0).fit(X, y)
+    assert model.stop_reason_ == "max_iter"
+    assert issubclass(NotConvergedWarning, ConvergenceWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        IteratedDiffusionMap(max_iter=2, tol=0.0, random_state=0).fit(X, y)  # as many as were asked for
+        IteratedDiffusionMap(max_iter=1, feature_change="derivative", random_state=0).fit(X, y)

@@ -6,7 +6,7 @@ import scipy.sparse
 
 import idm
 from idm import _core
-from idm._kernel import global_bandwidth
+from idm._kernel import global_bandwidth, n_near_of
 from idm._warnings import Advice
 from idm.exceptions import CoincidentPointsError, OutlierWarning
 
@@ -94,7 +94,12 @@ def test_dimensions_are_the_slope_of_the_row_sums(rng):
 def test_the_bandwidth_is_the_mean_of_squares_of_the_first_neighbors(rng):
     distances = idm.nearest_neighbors(rng.normal(size=(300, 2)), 100).distances
     assert global_bandwidth(distances, 20) == pytest.approx(np.mean(distances[:, :20] ** 2), rel=1e-14, abs=0)
-    assert global_bandwidth(distances, 90) == pytest.approx(np.mean(distances[:, :25] ** 2), rel=1e-14, abs=0)
+
+
+def test_at_most_a_quarter_of_the_neighbors_decide_on_bandwidths():
+    assert [n_near_of(*given) for given in ((20, 100), (25, 100), (90, 100), (32, 64), (32, 7), (32, 3))] == [
+        20, 25, 25, 16, 2, 2,
+    ]  # fmt: skip
 
 
 def test_an_outlier_that_decides_on_the_bandwidth_is_told(rng):
@@ -103,6 +108,19 @@ def test_an_outlier_that_decides_on_the_bandwidth_is_told(rng):
     advice = Advice(remedies={OutlierWarning: "remove it"}, rows=np.arange(100, 400))
     with pytest.warns(OutlierWarning, match="1 of 300 points, far .*row 107.*; remove it"):
         global_bandwidth(idm.nearest_neighbors(X, 100).distances, 20, advice=advice)
+
+
+def test_a_point_that_is_far_by_scaled_distances_counts_as_one_that_is_just_far(rng):
+    distances = idm.nearest_neighbors(rng.normal(size=(300, 2)), 100).distances
+    squares = np.mean(distances[:, :20] ** 2, axis=1)
+    assert squares.max() < 100 * np.median(squares)  # none is far
+    assert global_bandwidth(distances, 20, scaled=True) == global_bandwidth(distances, 20)
+    distances[7, 1:] += 1e6
+    others = np.mean(np.delete(squares, 7))
+    expected = (299 * others + 100 * np.median(squares)) / 300
+    # The median is of all points, whose order one of them has left.
+    assert global_bandwidth(distances, 20, scaled=True) == pytest.approx(expected, rel=0.01)
+    assert global_bandwidth(distances, 20) > 1e9
 
 
 def test_points_nearer_than_the_least_bandwidth_coincide(rng):

@@ -38,17 +38,21 @@ def cases(rng):
     far, copies = np.array([[1e5, 0.0]]), np.repeat(X[:30], 30, axis=0)
     trained = idm.IteratedDiffusionMap(max_iter=1, random_state=0).fit(X[:60], X[:60, 0])
     pair = idm.LocalKernelMap(3, n_neighbors=20)
-    scaled = make_pipeline(StandardScaler(), idm.DiffusionMap(2, n_neighbors=20)).set_output(transform="default")
+    separate = idm.DiffusionMap(2, n_neighbors=20, bandwidth="global")
+    scaled = make_pipeline(StandardScaler(), separate).set_output(transform="default")
     return [
         (lambda: idm.DiffusionMap(3, n_neighbors=20).fit(X), exceptions.DisconnectedGraphWarning),
         (lambda: idm.DiffusionMap(3, n_neighbors=20).fit_transform(X), exceptions.DisconnectedGraphWarning),
         (lambda: scaled.fit_transform(X), exceptions.DisconnectedGraphWarning),
-        (lambda: model.fit(X, X[:, 0] % 7), exceptions.DisconnectedGraphWarning),
-        (lambda: model.fit_transform(X, X[:, 0] % 7), exceptions.DisconnectedGraphWarning),
+        (lambda: model.fit(X, X[:, 0]), exceptions.DisconnectedGraphWarning),
+        (lambda: model.fit_transform(X, X[:, 0]), exceptions.DisconnectedGraphWarning),
         (lambda: model.fit(X[:60], np.ones(60)), exceptions.ConstantFeatureWarning),
-        (lambda: model.fit(outlier(rng), rng.normal(size=200)), exceptions.OutlierWarning),
+        (lambda: model.fit(X[:60], X[:60, 0]), exceptions.NotConvergedWarning),
         (lambda: model.fit(X[:60], np.where(np.arange(60) == 5, 1e4, X[:60, 0])), exceptions.FeatureOutlierWarning),
-        (lambda: idm.DiffusionMap(3, n_neighbors=50).fit(outlier(rng)), exceptions.OutlierWarning),
+        (
+            lambda: idm.DiffusionMap(3, n_neighbors=50, bandwidth="global").fit(outlier(rng)),
+            exceptions.OutlierWarning,
+        ),
         (lambda: idm.DiffusionMap(3, n_neighbors=20).fit(rng.normal(size=(300, 9))), exceptions.KernelCutWarning),
         (lambda: idm.DiffusionMap(50, n_neighbors=60, epsilon=1e3).fit(X[:60]), exceptions.SpectrumWarning),
         (lambda: idm.DiffusionMap(3, n_neighbors=20).fit(X), exceptions.NarrowKernelWarning),

@@ -10,8 +10,8 @@ namespace idm {
 
 // The neighbour that the bridge leads to, counted from 0, which is the point itself.
 constexpr Index bridged = 8;
-// Copies of a point have no length: r is at least this share of the median.
-constexpr double least_scale = 1e-3;
+// Copies of a point have no length: r is at least this share of the median. And at most that: rho stays in range.
+constexpr double least_scale = 1e-3, largest_scale = 1e100;
 // s_ij / R at most, so that scales stay in range.
 constexpr double longest_bridge = 1e100;
 
@@ -22,17 +22,17 @@ double root_mean_square(Index n, Length&& length) {
     double largest = 0;
     for (Index j = 0; j < n; ++j) largest = std::max(largest, length(j));
     if (!(largest > 0)) return 0;
-    const double unit = 1 / std::max(largest, 1e-300);
+    const double unit = std::max(largest, 1e-300), inverse = 1 / unit;
     double sums[lanes] = {};
     for (Index j = 0; j < n; ++j) {
-        const double d = length(j) * unit;
+        const double d = length(j) * inverse;
         sums[j % lanes] += d * d;
     }
-    return largest * std::sqrt(((sums[0] + sums[1]) + (sums[2] + sums[3])) / static_cast<double>(n));
+    return unit * std::sqrt(((sums[0] + sums[1]) + (sums[2] + sums[3])) / static_cast<double>(n));
 }
 
 // a, for r and its median.
-inline double first_scale(double r, double unit) { return std::sqrt(std::max(r / unit, least_scale)); }
+inline double first_scale(double r, double unit) { return std::sqrt(std::clamp(r / unit, least_scale, largest_scale)); }
 
 // b for a, or rho for b, the length to the eighth neighbour, and the same of it.
 inline double bridged_scale(double a, double length, double a_of_other, double reach) {

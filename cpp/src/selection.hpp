@@ -152,8 +152,8 @@ class Smallest {
         return last;
     }
 
-    // The k-th smallest of values[0..n) from 0 on, k <= n, which is at most `high`. Bounds close in on it by comparisons
-    // that go side by side, as if values were evenly spread, and every other time by halves.
+    // The k-th smallest of values[0..n) from 0 on, k <= n, which is at most `high`. Bounds close in on it by
+    // comparisons that go side by side, as if values were evenly spread, and every other time by halves.
     double kth_up_to(const double* values, Index n, Index k, double high) {
         double low = -0.01 * high;
         Index n_low = 0, n_high = count(n, [&](Index i) { return values[i] <= high; });  // values up to both

@@ -33,15 +33,14 @@ LocalScales local_scales(ConstIndexMatrixView indices, ConstMatrixView lengths, 
                          const Execution& execution) {
     const Index n = lengths.rows(), last = std::min(bridged, lengths.cols() - 1);
     std::vector<double> sizes(n);
-    for_rows(n, execution, [&](Index i) {
-        sizes[i] = root_mean_square(n_near, [&](Index j) { return lengths(i, j); });
-    });
+    for_rows(n, execution,
+             [&](Index i) { sizes[i] = root_mean_square(n_near, [&](Index j) { return lengths(i, j); }); });
     const double unit = median_of_positive(sizes);
     for (Index i = 0; i < n; ++i) scales(i, 0) = first_scale(sizes[i], unit);
     for_rows(n, execution, [&](Index i) {
         const double a = scales(i, 0);
-        sizes[i] = root_mean_square(
-            n_near, [&](Index j) { return lengths(i, j) / std::sqrt(a * scales(indices(i, j), 0)); });
+        sizes[i] =
+            root_mean_square(n_near, [&](Index j) { return lengths(i, j) / std::sqrt(a * scales(indices(i, j), 0)); });
     });
     const double reach = median_of_positive(std::move(sizes));
     for (const Index c : {0, 1}) {

@@ -93,13 +93,14 @@ void global_steps(const Matrix& points, const Matrix& queries, const Neighbors& 
     metric_neighbors({view(points), view(points)}, of_points.indices(), of_points.distances(), flow, view(indices),
                      view(lengths), four);
     Matrix scale(n, 3), scaled(n, k / 2);
-    const LocalScales scales = local_scales(view(std::as_const(indices)), view(std::as_const(lengths)), 4, view(scale), four);
+    const LocalScales scales =
+        local_scales(view(std::as_const(indices)), view(std::as_const(lengths)), 4, view(scale), four);
     const Matrix rho = scale.rightCols(1);
     scale_lengths(view(std::as_const(indices)), view(std::as_const(lengths)), view(rho), view(scaled), four);
     const Matrix pool_radii = of_points.distance.rightCols(1), radii = lengths.rightCols(1);
     const NeighborIndex index(view(points), four);
-    const TrainedMap map{index, view(points), view(pool_radii), view(radii), flow, k,
-                         k / 2, 0.1,          view(weights),    view(values),     scales};
+    const TrainedMap map{index, view(points), view(pool_radii), view(radii),  flow,  k,
+                         k / 2, 0.1,          view(weights),    view(values), scales};
     extend(map, {view(queries), view(queries)}, view(product), view(nearest), view(distances), four);
     farthest_points(view(points), 1, view(chosen), four);
 }

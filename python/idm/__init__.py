@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 # At once: it says what is wrong with an installation, and notices when the process forks.
 from idm import _core as _core
-from idm import exceptions
 
 if TYPE_CHECKING:
-    from idm import datasets, plot
+    from idm import datasets, exceptions, plot
     from idm._config import show_config
     from idm._diffusion_map import DiffusionMap
     from idm._iterated_diffusion_map import IteratedDiffusionMap, IteratedDiffusionMapClassifier

@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 from idm._command_error import CommandError
 from idm._demo import EXAMPLES, demo
 from idm._whole_file import check_writable
-from idm.exceptions import EigenpairError
 
 _ESTIMATORS = ("iterated", "classifier", "diffusion-map", "local-kernel-map")
 _TABLES = """\
@@ -47,8 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _discard_output()
         reason = error.strerror or error
         return _failed(reason if error.filename is None else f"{error.filename}: {reason}", 1)
-    except (MemoryError, EigenpairError) as error:
+    except MemoryError as error:
         return _failed(str(error) or "out of memory", 1)
+    except RuntimeError as error:
+        from idm.exceptions import EigenpairError  # with scikit-learn, which `idm --help` does not wait for
+
+        if not isinstance(error, EigenpairError):
+            raise
+        return _failed(error, 1)
     return 0
 
 

@@ -24,10 +24,10 @@ _Array: TypeAlias = NDArray[np.float64]
 # Eigenvalues of the kernel below this are rounding errors of 0.
 _LEAST_XI = 1e-13
 # "auto" diffusion time, in units of the mean squared length of the last neighbour: the map is isometric up to about
-# the square root of the time, and the neighbours of the next iteration have to lie within. At most what it is, in units
-# of epsilon, for points that are evenly spread on a line, where the last neighbour is four times as far as those that
-# decide on epsilon, with the mean square of a third: where it is more, the last neighbour is across a gap.
-_AUTO_TIME, _MOST_TIME = 0.25, 0.25 * 3 * 4**2
+# the square root of the time, and the neighbours of the next iteration have to lie within. For points that are evenly
+# spread on a line it is 12, since the last neighbour is four times as far as those that decide on epsilon, whose mean
+# square is a third; 14 has been seen. Where it would be more, the last neighbour is across a gap.
+_AUTO_TIME, _MOST_TIME = 0.25, 16.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,11 +111,18 @@ def diffusion_coordinates(
         neighbors, local_scales = scaled_lengths(neighbors, n_near, threads)
     epsilon = options.epsilon
     if epsilon is None:
-        epsilon = global_bandwidth(neighbors.distances, n_near, least=options.least_epsilon, advice=advice)
+        epsilon = global_bandwidth(
+            neighbors.distances,
+            n_near,
+            scaled=local_scales is not None,
+            least=options.least_epsilon,
+            advice=advice,
+        )
     warn_if_cut(neighbors.distances, epsilon, advice)
     time = options.diffusion_time
     if time is None:
-        time = min(_MOST_TIME, _AUTO_TIME * float(np.mean(neighbors.distances[:, -1] ** 2)) / epsilon)
+        time = _AUTO_TIME * float(np.mean(neighbors.distances[:, -1] ** 2)) / epsilon
+        time = time if local_scales is None else min(time, _MOST_TIME)
     exact = exact and local_scales is None
     kernel = normalized_kernel(neighbors, epsilon, options.alpha, threads, exact=exact)
     dimension = _core.kernel_dimensions(neighbors.distances, epsilon, threads)[:, 0]
@@ -124,6 +131,8 @@ def diffusion_coordinates(
     near = neighbors.first(options.n_neighbors_bandwidth)
     del neighbors  # the eigenpairs need their memory
     n_pairs = min(options.n_components, n - 1) + 1
+    isometric = options.rescaling == "isometric"
+    placed_parts = isometric and places is not None
     pairs = leading_eigenpairs(
         kernel,
         n_pairs,
@@ -132,7 +141,7 @@ def diffusion_coordinates(
         tolerance=options.tolerance,
         least_share=options.least_weight ** (1 / (2 * time)) if time > 0 else 0.0,
         order=order,
-        most_constant=None if places is None else 1,
+        most_constant=1 if placed_parts else None,
         advice=advice,
     )
     density = _density(kernel.D, epsilon, dimension)
@@ -146,8 +155,8 @@ def diffusion_coordinates(
             f"{n_not_positive} of {len(xi)} eigenvalues of the kernel are not positive, as happens where it is cut at "
             "n_neighbors; their coordinates are 0",
         )
-    isometric = options.rescaling == "isometric"
-    reference = max(float(xi[0]), _LEAST_XI) if isometric and len(xi) else 1.0  # whose power would underflow for long times
+    # Whose power would underflow for long times.
+    reference = max(float(xi[0]), _LEAST_XI) if isometric and len(xi) else 1.0
     heat = np.where(xi > _LEAST_XI, (np.maximum(xi, _LEAST_XI) / reference) ** (2 * time), 0.0)
     unscaled = Coordinates(
         epsilon=epsilon,
@@ -166,7 +175,9 @@ def diffusion_coordinates(
     )
     if isometric:
         scaled = replace(unscaled, scale=np.full(n, _isometric_scale(unscaled.embedding, near, threads)))
-        return scaled if places is None or not pairs.parts.any() else _with_parts(scaled, places, kernel.Dh**2)
+        if places is not None and pairs.parts.any():
+            return _with_parts(scaled, places, kernel.Dh**2)
+        return scaled
     power = dimension / 4 + 0.5
     scaled = replace(unscaled, scale=np.exp(dimension / 4 * np.log(2 * np.pi) + power * np.log(4 * time * epsilon)))
     if not scaled.embedding.any():
@@ -200,6 +211,8 @@ def _isometric_scale(embedding: _Array, near: Neighbors, threads: int) -> float:
     Pairs that the coordinates hardly tell apart, as within the components of a graph where they are constant, say
     nothing; if all are such, the coordinates keep the scale that the eigenfunctions have.
     """
+    if embedding.shape[1] == 0:
+        return 1.0
     mapped = _core.pair_distances(embedding, near.indices, threads)
     apart = near.distances > 1e-6 * np.quantile(near.distances, 0.99)  # others are copies, but for rounding
     told_apart = apart & (mapped > 1e-9 * np.abs(embedding).max())

@@ -81,9 +81,9 @@ class DiffusionMap(
         The bandwidth of the kernel, a squared length. "auto" is the mean of the squared distances of all points from
         their first `n_neighbors_bandwidth` neighbours.
     bandwidth : {"variable", "global"}
-        "variable" divides distances by a scale of both points, larger where data are thin, so that tails are not cut
-        off: coordinates are isometric to these lengths. "global" has one scale for all, so that `eigenvalues_` are those
-        of X itself, and rows in a tail may take the first coordinates.
+        "variable" divides distances by the root of a scale of each point, which is larger where data are thin: tails
+        are not cut off, and coordinates are isometric to these lengths. "global" has one scale for all: `eigenvalues_`
+        are those of the Laplacian of X itself, and a few rows in a tail may take the first coordinates.
     alpha : float
         1 removes the influence of the sampling density; 0 keeps it.
     diffusion_time : float

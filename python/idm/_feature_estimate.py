@@ -42,7 +42,7 @@ _FIRST_PART = 10_000
 _GAIN, GOOD_ENOUGH = 0.01, 0.003
 # Features out of proportion: at most this share of the rows, beyond a gap of this factor in |y - median|, whose rows do
 # not lie together. Columns with no more distinct values than this are classes, however rare.
-_OUTLIER_SHARE, _OUTLIER_GAP, _MOST_CLASSES = 0.05, 10.0, 20
+_OUTLIER_SHARE, _OUTLIER_GAP, MOST_CLASSES = 0.05, 10.0, 20
 # Random pairs that decide on the units of the feature.
 _N_PAIRS = 20_000
 
@@ -97,7 +97,7 @@ def outlying_rows(
     outlying = np.zeros(values.shape, dtype=np.bool_)
     for c, column in enumerate(values.T):
         far = np.flatnonzero(_beyond_a_gap(np.abs(column - np.median(column))))
-        if len(far) and len(np.unique(column)) > _MOST_CLASSES and not _lie_together(points, far, threads):
+        if len(far) and len(np.unique(column)) > MOST_CLASSES and not _lie_together(points, far, threads):
             outlying[far, c] = True
     rows = np.flatnonzero(outlying.any(axis=1))
     if len(rows):

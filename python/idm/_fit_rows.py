@@ -31,7 +31,6 @@ class FitRows:
     outlying: _Rows  # whose features are not used
     landmarks: _Rows
     settings: Settings
-    constant: bool  # whether there is no feature to find: the map is the plain diffusion map of X
     estimate: FeatureEstimate | None  # None: affine derivatives need none
     placing: _Array  # (S, n), estimated features, or measured ones if there is no estimate; of landmarks at least
     scale: float  # what they are multiplied by

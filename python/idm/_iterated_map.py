@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable
-from functools import partial
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -18,7 +18,15 @@ from idm._batches import Rows, batches, in_batches
 from idm._cells import TotalOf, cell_means
 from idm._dask import lazily
 from idm._extension import warn_unsupported
-from idm._feature_estimate import FeatureEstimate, LocalAffine, Mean, feature_scale, fit_estimate, outlying_rows
+from idm._feature_estimate import (
+    MOST_CLASSES,
+    FeatureEstimate,
+    LocalAffine,
+    Mean,
+    feature_scale,
+    fit_estimate,
+    outlying_rows,
+)
 from idm._feature_map import feature_map
 from idm._fit_rows import FitRows, all_coordinates, held_out_score
 from idm._iteration import Iteration, NewPoints, iterate
@@ -79,13 +87,16 @@ class IteratedMap(
             shown.stage("features")
             total_of = _total_of(sample, encode, *((1, 0) if is_dask(X) else (threads, self.verbose)))
             fitted = self._rows(points, features, sample, total_of, random_state, threads)
-            stopping = self._stopping(held_out=len(fitted.held_out) > 0, constant=fitted.constant)
+            stopping = self._stopping(held_out=len(fitted.held_out) > 0, flows=fitted.settings.flow.tau > 0)
             iterations, records = self._iterate(fitted, stopping, random_state, threads, shown)
             shown.stopped(f"{stopping.reason}")
         kept, embedding = iterations[: stopping.kept], records[stopping.kept - 1].embedding
-        warn_if_in_parts(
-            kept[-1].map.coordinates.parts, fitted.settings.map.advice, "they lie where y says, on the whole"
-        )
+        if len(np.unique(features, axis=0)) > MOST_CLASSES:  # else parts are its values, which is what one wants
+            kept_map = kept[-1].map
+            meaning = "the first coordinates only tell them apart"
+            if kept_map.flow.change == "difference":
+                meaning = "they lie where the mean y of their rows says"
+            warn_if_in_parts(kept_map.coordinates.parts, fitted.settings.map.advice, meaning)
         self._estimate, self._scale_, self._iterations = fitted.estimate, fitted.scale, kept
         self._placing = fitted.placing[fitted.landmarks]
         self._feature_map: tuple[_Array, float] | None = None
@@ -145,8 +156,7 @@ class IteratedMap(
             at = estimate.at
             if len(others):
                 (placing[others],) = in_batches(lambda part: (at(part, threads),), points[others])
-        constant = isinstance(estimate, Mean) or not np.ptp(features, axis=0).any()
-        if constant:  # no change of y, but for rounding: lengths are those of X
+        if isinstance(estimate, Mean) or not np.ptp(features, axis=0).any():  # lengths are those of X, but for rounding
             settings = replace(settings, flow=replace(settings.flow, tau=0.0))
         return FitRows(
             of_X=rows,
@@ -156,7 +166,6 @@ class IteratedMap(
             outlying=outlying,
             landmarks=landmarks,
             settings=settings,
-            constant=constant,
             estimate=estimate,
             placing=placing,
             scale=self._scale(points[landmarks], placing[landmarks], random_state),

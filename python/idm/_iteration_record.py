@@ -27,6 +27,8 @@ class IterationRecord:
         Of the Laplacian in the metric of the flow.
     local_dimension, density : array of shape (L,)
         At the landmarks, in that metric.
+    component : array of int of shape (L,)
+        The connected part of the graph of neighbours that each landmark is in, by decreasing size; all 0, as a rule.
     landmarks : array of int of shape (L,)
         Rows of X.
     embedding : array of shape (L, M')
@@ -50,6 +52,7 @@ class IterationRecord:
     eigenvalues: _Array
     local_dimension: _Array
     density: _Array
+    component: _Rows
     landmarks: _Rows
     embedding: _Array
     n_coordinates: int
@@ -68,6 +71,7 @@ def record_of(fitted: Iteration, **figures: Any) -> IterationRecord:
         eigenvalues=coordinates.eigenvalues,
         local_dimension=fitted.local_dimension,
         density=coordinates.density,
+        component=coordinates.parts,
         n_coordinates=fitted.map.embedding.shape[1],
         solver=coordinates.solver,
         **figures,

@@ -17,6 +17,8 @@ _Array: TypeAlias = NDArray[np.float64]
 # The share of a point in its own kernel sum, in the median, beyond which eigenvalues of random points are a fifth too
 # small or worse. Points whose nearest two neighbours are equally far, but for this factor, are those of a grid.
 _MOST_OWN_SHARE, _GRID = 0.1, 0.98
+# Points are far from all others if the mean square for them is so many times the median.
+_FAR = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,20 +63,25 @@ def n_near_of(n_neighbors_bandwidth: int, n_neighbors: int) -> int:
 
 
 def global_bandwidth(
-    distances: _Array, n_near: int, *, least: float = SMALLEST_BANDWIDTH, advice: Advice = SILENT
+    distances: _Array, n_near: int, *, scaled: bool = False, least: float = SMALLEST_BANDWIDTH, advice: Advice = SILENT
 ) -> float:
-    """The mean of squared distances over all points and their first `n_near`; above `least`, or points coincide."""
+    """The mean of squared distances over all points and their first `n_near`; above `least`, or points coincide.
+
+    Of a point that is far from all others even by `scaled` distances, at most as much counts as makes it far.
+    """
     squares = np.mean(distances[:, :n_near] ** 2, axis=1)
+    if scaled:
+        squares = np.minimum(squares, _FAR * np.median(squares[squares > 0])) if squares.any() else squares
     epsilon = float(np.mean(squares))
     if not epsilon > least:
         message = (
-            f"no two points apart in {advice.what} (by more than {np.sqrt(least):.0e}) among the first {n_near} neighbours, "
-            "at most a quarter of n_neighbors"
+            f"no two points apart in {advice.what} (by more than {np.sqrt(least):.0e}) among the first {n_near} "
+            "neighbours, at most a quarter of n_neighbors"
         )
         raise CoincidentPointsError(advice.with_remedy(CoincidentPointsError, message))
     typical = np.median(squares[squares > 0])
-    if epsilon > 100 * typical:
-        far = np.flatnonzero(squares > 100 * typical)
+    if epsilon > _FAR * typical:
+        far = np.flatnonzero(squares > _FAR * typical)
         advice.warn(
             OutlierWarning,
             f"the bandwidth epsilon = {epsilon:.3g} comes from {len(far)} of {len(squares)} points, far from all "

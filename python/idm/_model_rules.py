@@ -160,6 +160,7 @@ RULES: dict[type, dict[str, _Rule]] = {
     SolverInfo: {"n_products": _Rule(low=0), "n_restarts": _Rule(low=0), "residuals": _Rule(shape="r", low=0)},
     IterationRecord: {
         "iteration": _Rule(low=1),
+        "component": _Rule(shape="L", low=0, below="L"),
         "landmarks": _Rule(shape="L", low=0, below="N"),
         "eigenvalues": _Rule(shape="e", low=_SPECTRUM),
         "local_dimension": _Rule(shape="L"),

@@ -137,14 +137,14 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be a function of an IterationRecord or None, got {self.callback!r}")
 
-    def _stopping(self, *, held_out: bool, constant: bool = False) -> Stopping:
+    def _stopping(self, *, held_out: bool, flows: bool = True) -> Stopping:
         tol = _auto_or_real(self.tol, "tol", 0.0 if held_out else _TOLERANCE, low=0)
         return Stopping(
             max_iter=as_integer(self.max_iter, "max_iter", low=1),
             patience=as_integer(self.n_iter_no_change, "n_iter_no_change", low=1),
             least_gain=tol,
             least_change=tol if self.feature_change == "difference" else 0.0,
-            constant=constant,
+            flows=flows,
         )
 
     def _stops_early(self) -> bool:
@@ -176,6 +176,8 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
                 change=as_choice(self.feature_change, "feature_change", FEATURE_CHANGES),
             ),
             map=MapOptions(
+                # Derivatives are the paper's own way, which has one bandwidth for all.
+                bandwidth="variable" if self.feature_change == "difference" else "global",
                 n_components=as_integer(self.n_components, "n_components", low=1),
                 n_neighbors_bandwidth=_auto_or_count(
                     self.n_neighbors_bandwidth, "n_neighbors_bandwidth", max(2, n_neighbors // 4)

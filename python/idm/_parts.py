@@ -43,7 +43,7 @@ def placed(parts: _Parts, coordinates: _Array, places: _Array, masses: _Array) -
     means = np.stack([np.bincount(parts, weights=masses * column) / sums for column in places.T], axis=1)
     with one_blas_thread():
         sizes, V = np.linalg.eigh(np.atleast_2d(np.cov(places, rowvar=False)))
-        V = V[:, ::-1][:, : int(np.count_nonzero(sizes > _LEAST_DIRECTION**2 * sizes[-1]))]
+        V = V[:, ::-1][:, : max(1, int(np.count_nonzero(sizes > _LEAST_DIRECTION**2 * sizes[-1])))]
         q = V.shape[1]
         where = linear_map(means - places.mean(axis=0), V)
         within = linear_map(places - means[parts], V) * masses[:, np.newaxis]

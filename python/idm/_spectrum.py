@@ -91,10 +91,10 @@ def leading_eigenpairs(
     """The `n_pairs` algebraically largest eigenpairs of Khat, in a result that repeats to the bit on one machine.
 
     Those below `least_share` of the largest after the first are left out. 1 is an eigenvalue once per connected
-    component, and its eigenvectors are known: Dh, cut to each; `most_constant` of these are given. The others are sought
-    in each component by itself, where eigenvalues have few copies; they are checked, and tried again with a larger basis
-    and another start. In an `order` of the points in which near ones follow each other, products with the kernel are
-    faster.
+    component, and its eigenvectors are known: Dh, cut to each, of which `most_constant` are given. The others are
+    sought in each component by itself, where eigenvalues have few copies; they are checked, and tried again with a
+    larger basis and another start. In an `order` of the points in which near ones follow each other, products with the
+    kernel are faster.
     """
     labels = kernel.components()
     known = _constant_vectors(kernel, labels, n_pairs if most_constant is None else most_constant)

@@ -10,7 +10,7 @@ from idm._warnings import warn
 from idm.exceptions import CoincidentPointsError, EigenpairError, EigenpairWarning, NotConvergedWarning
 
 StopReason: TypeAlias = Literal[
-    "converged", "no improvement", "max_iter", "callback", "coincident points", "constant y", "eigenpairs"
+    "converged", "no improvement", "max_iter", "callback", "coincident points", "no flow", "eigenpairs"
 ]
 _Array: TypeAlias = NDArray[np.float64]
 _Item = TypeVar("_Item")
@@ -52,9 +52,9 @@ class Stopping:
     """Stops by a score at rows that are held out, or when distances no longer change, or at `max_iter`."""
 
     def __init__(
-        self, *, max_iter: int, patience: int, least_gain: float, least_change: float, constant: bool = False
+        self, *, max_iter: int, patience: int, least_gain: float, least_change: float, flows: bool = True
     ) -> None:
-        self._max_iter, self._patience, self._constant = max_iter, patience, constant
+        self._max_iter, self._patience, self._flows = max_iter, patience, flows
         self._least_gain, self.least_change = least_gain, least_change
         self._best_score = -np.inf
         self.last = self.kept = 0  # iterations, from 1 on
@@ -84,8 +84,8 @@ class Stopping:
             self.kept, self._best_score = self.last, self._best_score if score is None else score
         if called_off:
             self.reason = "callback"
-        elif self._constant:  # nothing is bent, and a second map would be one of a map
-            self.reason = "constant y"
+        elif not self._flows:  # nothing is bent, and a second map would be one of a map
+            self.reason = "no flow"
         elif score is None and change < self.least_change:
             self.reason = "converged"
         elif self.last - self.kept >= self._patience:

@@ -1,6 +1,6 @@
 """The warnings and errors of this library, each a class of its own so that it can be filtered or caught."""
 
-from sklearn.exceptions import ConvergenceWarning
+import sklearn.exceptions
 
 
 class ForkedProcessWarning(RuntimeWarning):
@@ -55,7 +55,7 @@ class UnpredictableFeatureWarning(RuntimeWarning):
     """The feature cannot be estimated from X better than by its mean, so that there is nothing to find."""
 
 
-class NotConvergedWarning(ConvergenceWarning):  # type: ignore[misc]
+class NotConvergedWarning(sklearn.exceptions.ConvergenceWarning):  # type: ignore[misc]
     """The iterations end at `max_iter` while distances still change; one of scikit-learn's convergence warnings."""
 
 

@@ -3,9 +3,9 @@
 //     J(x, j) = (1/2 [j is a neighbour of x] + 1/2 [x is a neighbour of j]) exp(-d^2 / (2 eps rho(x) rho_j))
 //     f(x)    = sum_j J(x, j) w_j f_j / sum_j J(x, j) w_j              with w = D^-alpha
 //
-// d are lengths of the flow; those of a plain diffusion map are the distances, with tau = 0 and no values. rho(x) is made
-// of the lengths to the k neighbours of x as that of a point of the data is (variable_bandwidth.hpp), so that it tends to
-// rho_i where x tends to x_i; all rho are 1 where there is one bandwidth for all.
+// d are lengths of the flow; those of a plain diffusion map are the distances, with tau = 0 and no values. rho(x) is
+// made of the lengths to the k neighbours of x as that of a point of the data is (variable_bandwidth.hpp), so that it
+// tends to rho_i where x tends to x_i; all rho are 1 where there is one bandwidth for all.
 #pragma once
 
 #include <optional>
@@ -27,8 +27,8 @@ struct TrainedMap {
     Flow flow;
     Index pool_size, n_neighbors;
     double epsilon;
-    ConstMatrixView weights;    // w, N x 1
-    ConstMatrixView functions;  // f, N x M
+    ConstMatrixView weights;            // w, N x 1
+    ConstMatrixView functions;          // f, N x M
     std::optional<LocalScales> scales;  // none: one bandwidth for all
 };
 
