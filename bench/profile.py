@@ -72,6 +72,7 @@ NAMES = {
     "multiply": "products with the kernel",
     "chebyshev": "filtered products",
     "symmetric_kernel": "kernel",
+    "local_scales": "local scales",
     "metric_neighbors": "lengths",
     "local_estimates": "estimates of the feature",
     "farthest_points": "landmarks",

@@ -108,6 +108,41 @@ def feature_estimate(X, y, random):
     return in_batches(left_out, n)
 
 
+def median_of_positive(values):
+    """The upper middle one, as std::nth_element finds it."""
+    positive = np.sort(values[values > 0])
+    return positive[len(positive) // 2]
+
+
+def bridged(scale, length, scale_of_other, reach):
+    """A scale that is larger where the eighth neighbour is out of reach."""
+    return scale * np.maximum(1, length / np.sqrt(scale * scale_of_other) / reach)
+
+
+class Scales:
+    """A scale of each landmark, by the lengths d to its neighbours."""
+
+    def __init__(self, near, d):
+        self.m, self.eighth = d.shape[1] // 4, min(8, d.shape[1] - 1)
+        r = np.sqrt(np.mean(d[:, : self.m] ** 2, axis=1))
+        self.unit = median_of_positive(r)
+        self.a = np.sqrt(np.maximum(r / self.unit, 1e-3))
+        s = d[:, : self.m] / np.sqrt(self.a[:, None] * self.a[near[:, : self.m]])
+        self.reach = median_of_positive(np.sqrt(np.mean(s**2, axis=1)))
+        far, other = d[:, self.eighth], near[:, self.eighth]
+        self.b = bridged(self.a, far, self.a[other], self.reach)
+        self.rho = bridged(self.b, far, self.b[other], self.reach)
+
+    def of_new(self, near, d):
+        """Of new points, by the lengths to their neighbours, in any order."""
+        first = np.argsort(d, axis=1, kind="stable")[:, : max(self.m, self.eighth + 1)]
+        near, d = np.take_along_axis(near, first, axis=1), np.take_along_axis(d, first, axis=1)
+        r = np.sqrt(np.mean(d[:, : self.m] ** 2, axis=1))
+        far, other = d[:, self.eighth], near[:, self.eighth]
+        b = bridged(np.sqrt(np.maximum(r / self.unit, 1e-3)), far, self.a[other], self.reach)
+        return bridged(b, far, self.b[other], self.reach)
+
+
 class Iteration:
     """One iteration on the landmarks Z with features y."""
 
@@ -119,8 +154,10 @@ class Iteration:
         order = np.argsort(dH, axis=1, kind="stable")[:, :k]
         near, d = np.take_along_axis(pool, order, axis=1), np.take_along_axis(dH, order, axis=1)
         self.pool_radius, self.radius = dx[:, -1], d[:, -1]
+        self.scales = Scales(near, d)
+        d = d / np.sqrt(self.scales.rho[:, None] * self.scales.rho[near])
         self.epsilon = eps = np.mean(d[:, : k // 4] ** 2)
-        time = 0.25 * np.mean(d[:, -1] ** 2) / eps
+        time = min(16, 0.25 * np.mean(d[:, -1] ** 2) / eps)
         entries = np.exp(-(d**2) / (2 * eps))
         J = scipy.sparse.csr_matrix((entries.ravel(), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
         dimension = np.sum(entries * d**2, axis=1) / (eps * entries.sum(axis=1))
@@ -156,7 +193,9 @@ class Iteration:
             counts = 1.0 * ((dx < self.pool_radius) & (dH < self.radius))
             mine = np.take_along_axis(pool, chosen, axis=1)
             np.put_along_axis(counts, mine, np.take_along_axis(counts, mine, axis=1) + 1, axis=1)
-            J = counts * np.exp(-(dH**2 - dH.min(axis=1, keepdims=True) ** 2) / (2 * self.epsilon)) * self.weights
+            rho = self.scales.of_new(mine, np.take_along_axis(of_pool, chosen, axis=1))
+            s = np.where(counts > 0, dH / np.sqrt(rho[:, None] * self.scales.rho), np.inf)
+            J = counts * np.exp(-(s**2 - s.min(axis=1, keepdims=True) ** 2) / (2 * self.epsilon)) * self.weights
             return J @ self.averaged / J.sum(axis=1, keepdims=True)
 
         return in_batches(rows, len(queries))

@@ -28,23 +28,25 @@ def stages():
     flow = {"tau": 0.95, "mixing": "lengths", "change": "difference"}
     lengths = _core.metric_neighbors(points, values, *pool, **flow, n_neighbors=K, n_threads=2)
     epsilon = global_bandwidth(lengths[1], K // 4)
+    scales, unit, reach = _core.local_scales(*lengths, K // 4, 2)
     kernel = normalized_kernel(pool, epsilon, 1.0, 2, exact=True)
     functions, block = np.random.default_rng(0).normal(size=(LANDMARKS, 40)), np.ones((LANDMARKS, 8))
     basis, index = np.random.default_rng(1).normal(size=(LANDMARKS, 200)), _core.NeighborIndex(points)
     given = {
         "values": values, "pool_radii": pool.distances[:, -1:].copy(), "radii": lengths[1][:, -1:].copy(),
         "bases": new[0], "base_values": new[2], "pool_size": POOL, "n_neighbors": K, "epsilon": epsilon,
-        "weights": np.ones((LANDMARKS, 1)), "functions": functions, **flow,
+        "weights": np.ones((LANDMARKS, 1)), "functions": functions, "scales": scales, "unit": unit, "reach": reach,
+        "n_near": K // 4, **flow,
     }  # fmt: skip
     f, g = np.array([[0.1, 1.0]]), np.array([[1e-3, 0.1]])
-    ones, unit = np.ones((len(X), 1)), near.distances[:, 150:151] ** 2
+    ones, squares = np.ones((len(X), 1)), near.distances[:, 150:151] ** 2
     return {
         "neighbours": lambda t: idm.nearest_neighbors(X, 300, n_jobs=t),
         "local geometry, d1": lambda t: tuned_geometry(X, near, "d1", 100, t),
         "local geometry, svd": lambda t: _core.local_geometry(X, *near, "svd", 100, t),
         "tangent spaces": lambda t: _core.tangent_spaces(X, *near, eps, 2, t),
         "derivatives": lambda t: _core.local_derivatives(X, y, X, None, *near, eps, "affine", 0.05, t),
-        "estimates of the feature": lambda t: _core.local_estimates(X, y, ones, X, *near, unit, None, f, g, t),
+        "estimates of the feature": lambda t: _core.local_estimates(X, y, ones, X, *near, squares, None, f, g, t),
         "lengths": lambda t: _core.metric_neighbors(points, values, *pool, **flow, n_neighbors=K, n_threads=t),
         "kernel of lengths": lambda t: _core.symmetric_kernel(*lengths, epsilon, t),
         "kernel of neighbours": lambda t: _core.nearest_kernel(*near, 0.05, t),

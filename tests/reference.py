@@ -168,6 +168,11 @@ def first_scale(near, unit):
     return np.sqrt(np.maximum(root_mean_square(near) / unit, 1e-3))
 
 
+def eighth_neighbor(n_near, k):
+    """The neighbour that the bridge leads to; with few first neighbours a third of them."""
+    return min(8, max(1, n_near // 3), k - 1)
+
+
 def bridged(scale, length, scale_of_other, reach):
     """A scale made such that the eighth neighbour comes nearer, if it is farther than `reach`."""
     return scale * np.maximum(1, length / np.sqrt(scale * scale_of_other) / reach)
@@ -179,7 +184,7 @@ def local_scales(indices, lengths, n_near):
     a = first_scale(lengths[:, :n_near], unit)
     s = scaled_lengths(indices, lengths, a)
     reach = median_of_positive(root_mean_square(s[:, :n_near]))
-    eighth = min(8, lengths.shape[1] - 1)
+    eighth = eighth_neighbor(n_near, lengths.shape[1])
     j, d = indices[:, eighth], lengths[:, eighth]
     b = bridged(a, d, a[j], reach)
     rho = bridged(b, d, b[j], reach)
@@ -188,7 +193,7 @@ def local_scales(indices, lengths, n_near):
 
 def scale_of_new_points(indices, lengths, n_near, scales, unit, reach):
     """The scale rho of new points, whose neighbours are the data nearest to them, in their order."""
-    eighth = min(8, lengths.shape[1] - 1)
+    eighth = eighth_neighbor(n_near, lengths.shape[1])
     j, d = indices[:, eighth], lengths[:, eighth]
     a = first_scale(lengths[:, :n_near], unit)
     b = bridged(a, d, scales[j, 0], reach)

@@ -197,7 +197,7 @@ def test_a_new_point_has_a_scale_as_the_data_have(rng, n, k, n_near):
 def test_the_eighth_neighbor_is_the_first_by_number_of_those_as_far():
     X = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), axis=-1).reshape(-1, 2)
     queries = X[[30, 77, 66]] + [[0.5, 0.5], [0.5, 0.5], [0.5, 0.0]]  # the eighth is one of eight, of eight, of four
-    known = trained(X, np.empty((144, 0)), 20, 20, PLAIN, 3)
+    known = trained(X, np.empty((144, 0)), 40, 40, PLAIN, 24)
     # Other scales than the grid has, so that each point shows whether it is the eighth neighbour.
     known["scales"] = np.ascontiguousarray(np.random.default_rng(0).uniform(0.3, 0.6, size=(144, 3)))
     known["reach"] = 0.5
@@ -216,12 +216,12 @@ def test_the_eighth_neighbor_is_the_first_by_number_of_those_as_far():
 
 def test_the_scale_tends_to_that_of_a_point_of_the_data(rng):
     X, epsilon = rng.standard_t(2, size=(300, 2)), 2.0
-    known, own = trained(X, np.empty((300, 0)), 40, 40, PLAIN, 10), idm.nearest_neighbors(X, 40)
+    known, own = trained(X, np.empty((300, 0)), 40, 40, PLAIN, 24), idm.nearest_neighbors(X, 40)
     rho = known["scales"][:, 2]
     assert len(np.unique(known["scales"][:, 0] < rho)) == 2  # some have been bridged
     rows, others = np.arange(300), own.indices[:, 20]
-    # What changes rho: the lengths to the first ten, and to the eighth.
-    shortest = np.minimum(reference.root_mean_square(own.distances[:, :10]), own.distances[:, 8])
+    # What changes rho: the lengths to the first 24, and to the eighth.
+    shortest = np.minimum(reference.root_mean_square(own.distances[:, :24]), own.distances[:, 8])
     step = rng.normal(size=X.shape)
     for length in (1e-3, 1e-5, 1e-7, 0.0):
         queries = X + length * step

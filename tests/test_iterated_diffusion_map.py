@@ -662,7 +662,9 @@ def test_features_with_a_kink_have_a_fixed_point():
 
 def test_a_fit_that_does_not_converge_says_what_is_left():
     X, _, y = EXAMPLES["annulus-radius"](300, 0)
-    with pytest.warns(NotConvergedWarning, match=r"max_iter=2 while .* by 0\.\d+ of .* \(tol is 0\.02\); raise max_iter"):
+    with pytest.warns(
+        NotConvergedWarning, match=r"max_iter=2 while .* by 0\.\d+ of .* \(tol is 0\.02\); raise max_iter"
+    ):
         model = IteratedDiffusionMap(max_iter=2, random_state=0).fit(X, y)
     assert model.stop_reason_ == "max_iter"
     assert issubclass(NotConvergedWarning, ConvergenceWarning)

@@ -23,7 +23,7 @@ def of_points(X, k, n_near, n_threads=2):
 def eighths(neighbors, scales):
     """How far the eighth neighbour of each point is, by lengths in units of some scales."""
     scaled = _core.scale_lengths(*neighbors, np.ascontiguousarray(scales).reshape(-1, 1), 2)
-    return scaled[:, min(8, scaled.shape[1] - 1)]
+    return scaled[:, min(8, scaled.shape[1] - 1)]  # of 24 first neighbours or more
 
 
 def assert_agrees_with_numpy(neighbors, n_near):
@@ -132,13 +132,13 @@ def ring_with_a_far_point(n, k, distance):
 
 @pytest.mark.parametrize("distance", [100.0, 1e4, 1e12])
 def test_a_bridge_to_a_single_far_point(distance):
-    neighbors, n_near = ring_with_a_far_point(200, 24, distance), 16
+    neighbors, n_near = ring_with_a_far_point(200, 32, distance), 24
     scales, unit, reach = _core.local_scales(*neighbors, n_near, 2)
-    # r of a point of the ring: two each at 1, ..., 7, and one at 8; its eighth neighbour, at 4, is nearer than that.
-    expected = np.sqrt((2 * 140 + 64) / 16)
+    # r of a point of the ring: two each at 1, ..., 11, and one at 12; its eighth neighbour, at 4, is nearer than that.
+    expected = np.sqrt((2 * 506 + 144) / 24)
     np.testing.assert_allclose([unit, reach], expected, rtol=1e-14)
     np.testing.assert_allclose(scales[:200], 1, rtol=1e-14)
-    a = np.sqrt(np.sqrt(15 / 16) * distance / expected)
+    a = np.sqrt(np.sqrt(23 / 24) * distance / expected)
     s = distance / np.sqrt(a) / reach
     np.testing.assert_allclose(scales[200], [a, a * s, a * s * np.sqrt(s)], rtol=1e-13)
     assert eighths(neighbors, scales[:, 2])[200] == pytest.approx(s**0.25 * reach, rel=1e-13)
@@ -148,7 +148,7 @@ def test_a_bridge_to_a_single_far_point(distance):
 @pytest.mark.parametrize("n", [500, 2000])
 def test_points_in_a_tail_stay_about_as_near_as_others(n, exponent):
     x = ((np.arange(n) + 0.5) / n) ** (-1 / exponent)  # a power law
-    neighbors, scales, unit, reach = of_points(x[:, np.newaxis], 64, 16)
+    neighbors, scales, unit, reach = of_points(x[:, np.newaxis], 96, 24)
     assert np.sort(neighbors.distances[:, 8] / unit)[-5:].min() > 30  # without scales they are cut off,
     assert np.sort(eighths(neighbors, scales[:, 0]) / reach)[-5:].min() > 6  # and with those without a bridge
     bridged = eighths(neighbors, scales[:, 2]) / reach
@@ -160,7 +160,7 @@ def test_points_in_a_tail_stay_about_as_near_as_others(n, exponent):
 def test_the_bridge_takes_the_fourth_root_at_least(rng, m):
     """Of s, where it is the bridge of one point; that of its neighbour adds to it. It takes nobody away."""
     X = np.vstack([rng.standard_t(1, size=(500, m)), [[1e7] * m]])
-    neighbors, scales, _, reach = of_points(X, 64, 16)
+    neighbors, scales, _, reach = of_points(X, 96, 24)
     s, bridged = (eighths(neighbors, scales[:, c]) / reach for c in (0, 2))
     assert (bridged <= np.maximum(1, s) ** 0.25 * (1 + 1e-13)).all()
     assert s.max() > 100
@@ -215,12 +215,12 @@ def test_all_points_in_one_place(n, k, n_near):
     assert not scaled_lengths(neighbors, n_near, 2)[0].distances.any()
 
 
-@pytest.mark.parametrize("k", [2, 5, 8])
-def test_of_fewer_than_eight_neighbors_it_is_the_last(rng, k):
+@pytest.mark.parametrize(("k", "n_near", "other"), [(2, 2, 1), (12, 3, 1), (8, 8, 2), (60, 16, 5), (60, 24, 8)])
+def test_with_few_first_neighbors_the_bridge_leads_to_a_third_of_them(rng, k, n_near, other):
     X = np.vstack([rng.normal(size=(60, 2)), [[300.0, 0.0]]])
-    neighbors, scales, _, reach = of_points(X, k, 2)
-    assert_agrees_with_numpy(neighbors, 2)
-    a, j, d = scales[:, 0], neighbors.indices[60, -1], neighbors.distances[60, -1]
+    neighbors, scales, _, reach = of_points(X, k, n_near)
+    assert_agrees_with_numpy(neighbors, n_near)
+    a, j, d = scales[:, 0], neighbors.indices[60, other], neighbors.distances[60, other]
     assert scales[60, 1] == pytest.approx(d / np.sqrt(a[j] / a[60]) / reach, rel=1e-13)
 
 

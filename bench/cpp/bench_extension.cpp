@@ -22,8 +22,18 @@ void extend_landmarks(benchmark::State& state) {
                      view(lengths), execution);
     const Matrix pool_radii = pool.distance.rightCols(1), radii = lengths.rightCols(1), weights = Matrix::Ones(n, 1);
     const NeighborIndex index(view(points), execution);
-    const TrainedMap map{index, view(values), view(pool_radii), view(radii),    flow, p,
-                         k,     0.03,         view(weights),    view(functions)};
+    Matrix scales(n, 3);
+    const TrainedMap map{index,
+                         view(values),
+                         view(pool_radii),
+                         view(radii),
+                         flow,
+                         p,
+                         k,
+                         0.03,
+                         view(weights),
+                         view(functions),
+                         local_scales({indices.data(), n, k}, {lengths.data(), n, k}, k / 4, view(scales), execution)};
     Matrix extended(4000, 40), distances(4000, 1);
     IndexMatrix nearest(4000, 1);
     for (auto _ : state) {

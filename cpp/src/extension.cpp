@@ -296,7 +296,7 @@ class Extension {
     double scale_of_base(Workspace& w) const {
         const LocalScales& s = *map_.scales;
         const Index n = static_cast<Index>(w.places.size()), n_near = std::min(s.n_near, map_.n_neighbors);
-        const Index last = std::min(bridged, map_.n_neighbors - 1);
+        const Index last = bridged(s.n_near, map_.n_neighbors);
         const double* lengths = w.lengths.data();
         // The first neighbours, and all that are as far as the last of these.
         const double farthest = w.smallest.kth_up_to(lengths, n, std::max(n_near, last + 1), w.last_length);

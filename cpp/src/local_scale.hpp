@@ -8,8 +8,10 @@
 
 namespace idm {
 
-// The neighbour that the bridge leads to, counted from 0, which is the point itself.
-constexpr Index bridged = 8;
+// The neighbour of k that the bridge leads to, counted from 0, which is the point itself: the eighth, but with few
+// first neighbours a third of them. Farther ones are out of reach everywhere, not only where data are thin.
+inline Index bridged(Index n_near, Index k) { return std::min({Index{8}, std::max<Index>(1, n_near / 3), k - 1}); }
+
 // Copies of a point have no length: r is at least this share of the median. And at most that: rho stays in range.
 constexpr double least_scale = 1e-3, largest_scale = 1e100;
 // s_ij / R at most, so that scales stay in range.

@@ -31,7 +31,7 @@ double median_of_positive(std::vector<double> values) {
 
 LocalScales local_scales(ConstIndexMatrixView indices, ConstMatrixView lengths, Index n_near, MatrixView scales,
                          const Execution& execution) {
-    const Index n = lengths.rows(), last = std::min(bridged, lengths.cols() - 1);
+    const Index n = lengths.rows(), last = bridged(n_near, lengths.cols());
     std::vector<double> sizes(n);
     for_rows(n, execution,
              [&](Index i) { sizes[i] = root_mean_square(n_near, [&](Index j) { return lengths(i, j); }); });

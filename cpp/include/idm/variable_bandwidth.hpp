@@ -7,8 +7,8 @@
 //     r_i   = (mean of d_ij^2 over the first `n_near`)^(1/2)
 //     a_i   = (r_i / median r)^(1/2)
 //     R     = median of (mean of d_ij^2 / (a_i a_j) over the first `n_near`)^(1/2)
-//     b_i   = a_i max(1, d_ij / ((a_i a_j)^(1/2) R))             with j its eighth neighbour, or its last
-//     rho_i = b_i max(1, d_ij / ((b_i b_j)^(1/2) R))
+//     b_i   = a_i max(1, d_ij / ((a_i a_j)^(1/2) R))             with j its eighth neighbour, or the
+//     rho_i = b_i max(1, d_ij / ((b_i b_j)^(1/2) R))             `n_near` / 3-th, if that is nearer
 //
 // The last two lines are a bridge. In thin data both ends of it widen, and the eighth neighbour comes to lie at about R
 // by the first; a single point beside dense data, at s R before, comes to s^(1/4) R by both. More would make it a
