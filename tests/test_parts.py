@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import idm
+from idm._coordinates import MapOptions, diffusion_coordinates
+from idm._neighbors import NeighborIndex
 from idm._parts import placed, warn_if_in_parts
 from idm._warnings import Advice
 from idm.exceptions import DisconnectedGraphWarning
@@ -55,7 +57,7 @@ def parts_with_coordinates(rng, sizes, ranks):
 
 
 def laid_out(parts, coordinates, places, masses):
-    where, axes = placed(parts, coordinates, places, masses)
+    where, axes = placed(parts, coordinates, places, masses, 100)
     q = where.shape[1]
     return where, axes, np.hstack([where, coordinates]) @ np.vstack([np.eye(q, axes.shape[1]), axes])
 
@@ -191,3 +193,25 @@ def test_copies_of_a_part_with_the_same_feature_lie_in_one_place(rng):
     first, second = model.embedding_[:200], model.embedding_[200:]
     np.testing.assert_allclose(first, second, rtol=0, atol=1e-8 * np.ptp(first[:, 0]))
     assert np.abs(np.corrcoef(first[:, 0], X[:, 0])[0, 1]) > 0.9
+
+
+def test_tight_parts_keep_what_is_within_them():
+    """Even if all eigenvalues within are small beside 1: weights are relative to the largest of them."""
+    rng = np.random.default_rng(0)
+    places = np.repeat(np.arange(10) * 1000.0, 12)[:, np.newaxis] + rng.normal(size=(120, 1))
+    neighbors = NeighborIndex(places).nearest(None, 40, 1)
+    found = diffusion_coordinates(
+        neighbors, MapOptions(n_components=100, least_weight=1e-3), 1, exact=False, places=places
+    )
+    assert found.parts.max() == 9
+    within = [np.ptp(found.embedding[found.parts == part], axis=0).max() for part in range(10)]
+    assert np.sort(within)[-3:].min() > 0.3  # those of the largest eigenvalues
+
+
+def test_there_are_no_more_coordinates_than_asked_for(rng):
+    X = np.vstack([rng.normal(size=(80, 3)) + 100 * c for c in rng.normal(size=(5, 3))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = idm.IteratedDiffusionMap(1, n_neighbors=40, random_state=0).fit(X, X)
+    assert model.embedding_.shape == (400, 1)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)

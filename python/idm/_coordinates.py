@@ -60,7 +60,7 @@ class Coordinates:
     scale: _Array  # (N,), what heat * functions is multiplied by
     weights: _Array  # (N,), D^-alpha
     dimension: _Array  # (N,)
-    density: _Array  # (N,)
+    density: _Array  # (N,), with respect to the scaled lengths
     local_scales: LocalScales | None  # None: one bandwidth for all
     axes: _Array | None  # (M, M'), that the parts share; None: each eigenfunction is a coordinate
     parts: NDArray[np.intp]  # (N,), the connected part of each point, numbered by decreasing size
@@ -71,6 +71,14 @@ class Coordinates:
         """Of the Laplacian: lambda = 2 log(xi) / eps, since exp(-d^2 / (2 eps)) is the heat kernel at time eps / 2."""
         logarithms = np.log(self.xi, out=np.full_like(self.xi, -np.inf), where=self.xi > _LEAST_XI)
         return logarithms * (2 / self.epsilon)
+
+    @property
+    def density_of_points(self) -> _Array:
+        """(N,), with respect to distances that are not scaled: by those that are, volumes are rho^-d as large."""
+        if self.local_scales is None:
+            return self.density
+        density: _Array = self.density * self.local_scales.scales[:, 2] ** -self.dimension
+        return density
 
     @property
     def embedding(self) -> _Array:
@@ -176,7 +184,7 @@ def diffusion_coordinates(
     if isometric:
         scaled = replace(unscaled, scale=np.full(n, _isometric_scale(unscaled.embedding, near, threads)))
         if places is not None and pairs.parts.any():
-            return _with_parts(scaled, places, kernel.Dh**2)
+            return _with_parts(scaled, places, kernel.Dh**2, options.n_components)
         return scaled
     power = dimension / 4 + 0.5
     scaled = replace(unscaled, scale=np.exp(dimension / 4 * np.log(2 * np.pi) + power * np.log(4 * time * epsilon)))
@@ -185,9 +193,9 @@ def diffusion_coordinates(
     return scaled
 
 
-def _with_parts(within: Coordinates, places: _Array, masses: _Array) -> Coordinates:
+def _with_parts(within: Coordinates, places: _Array, masses: _Array, most: int) -> Coordinates:
     """Coordinates of the parts of a graph, each by itself, with parts where their places are."""
-    where, axes = placed(within.parts, within.embedding, places, masses)
+    where, axes = placed(within.parts, within.embedding, places, masses, most)
     q = where.shape[1]
     return replace(
         within,

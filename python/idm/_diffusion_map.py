@@ -118,9 +118,11 @@ class DiffusionMap(
     embedding_ : array of shape (N, M)
         The coordinates of the training points.
     eigenvalues_ : array of shape (M,)
-        Of the Laplacian, by decreasing size, all <= 0; -inf where that of the kernel is not positive.
+        Of the Laplacian, by decreasing size, all <= 0; -inf where that of the kernel is not positive. With
+        bandwidth="variable" that of the metric in which lengths are scaled (docs/mathematics.md, section 4).
     eigenvectors_ : array of shape (N, M)
-        The eigenfunctions phi at the points (the landmarks), with mean of phi^2 / density equal to 1.
+        The eigenfunctions phi at the points (the landmarks), with mean of phi^2 / density equal to 1, for the density
+        in that metric.
     density_ : array of shape (N,)
         The sampling density at the points (the landmarks), from the sums of the kernel.
     landmarks_ : array of int
@@ -243,7 +245,7 @@ class DiffusionMap(
         self.embedding_, self.landmarks_ = embedding, landmarks
         self.eigenvalues_ = coordinates.eigenvalues
         self.eigenvectors_ = coordinates.functions.copy()
-        self.density_ = coordinates.density
+        self.density_ = coordinates.density_of_points
         self.dimension_ = float(np.mean(coordinates.dimension))
         self.epsilon_ = coordinates.epsilon
         self._n_features_out = embedding.shape[1]

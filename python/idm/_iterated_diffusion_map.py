@@ -56,7 +56,7 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
         M, the most coordinates of an iteration; one less than the landmarks, if that is less. Those with less than 1e-3
         of the weight of the first are not computed.
     tau : float
-        The step of the flow, from 0 (nothing happens) to 1 (only the feature counts).
+        The step of the flow, from 0 (nothing is bent: one plain diffusion map) to 1 (only the feature counts).
     max_iter : int
         The most iterations.
     n_landmarks : "auto", int or None
@@ -131,8 +131,9 @@ class IteratedDiffusionMap(RegressorMixin, IteratedMap):  # type: ignore[misc]
         All iterations that were run, with arrays of the landmarks.
     stop_reason_ : str
         Why there are no more: "converged", "no improvement" of the score, "max_iter", "callback" (it returned True),
-        "coincident points" (the map has collapsed to points, but for rounding errors) or "eigenpairs" (those of the
-        next iteration could not be computed, which an `EigenpairWarning` says too).
+        "coincident points" (rows of equal y have become one point, and the rest is noise), "no flow" (`tau` is 0, or y
+        is constant or cannot be predicted: the plain diffusion map of X) or "eigenpairs" (those of the next iteration
+        could not be computed, which an `EigenpairWarning` says too).
     landmarks_ : array of int
         The rows of X that carry the geometry.
     relevance_ : array of shape (m, m), or None

@@ -91,12 +91,13 @@ class IteratedMap(
             iterations, records = self._iterate(fitted, stopping, random_state, threads, shown)
             shown.stopped(f"{stopping.reason}")
         kept, embedding = iterations[: stopping.kept], records[stopping.kept - 1].embedding
-        if len(np.unique(features, axis=0)) > MOST_CLASSES:  # else parts are its values, which is what one wants
-            kept_map = kept[-1].map
+        coordinates = kept[-1].map.coordinates
+        if coordinates.axes is None:
             meaning = "the first coordinates only tell them apart"
-            if kept_map.flow.change == "difference":
-                meaning = "they lie where the mean y of their rows says"
-            warn_if_in_parts(kept_map.coordinates.parts, fitted.settings.map.advice, meaning)
+            warn_if_in_parts(coordinates.parts, fitted.settings.map.advice, meaning)
+        elif len(np.unique(features, axis=0)) > MOST_CLASSES:  # else parts are its values, which is what one wants
+            meaning = "they lie where the mean y of their rows says"
+            warn_if_in_parts(coordinates.parts, fitted.settings.map.advice, meaning)
         self._estimate, self._scale_, self._iterations = fitted.estimate, fitted.scale, kept
         self._placing = fitted.placing[fitted.landmarks]
         self._feature_map: tuple[_Array, float] | None = None
@@ -156,8 +157,12 @@ class IteratedMap(
             at = estimate.at
             if len(others):
                 (placing[others],) = in_batches(lambda part: (at(part, threads),), points[others])
-        if isinstance(estimate, Mean) or not np.ptp(features, axis=0).any():  # lengths are those of X, but for rounding
-            settings = replace(settings, flow=replace(settings.flow, tau=0.0))
+        constant = not np.ptp(features, axis=0).any() or (
+            estimate is not None and not np.ptp(placing[landmarks], axis=0).any()
+        )
+        if isinstance(estimate, Mean) or constant:  # lengths are those of X, but for rounding
+            advice = replace(settings.map.advice, what="X")
+            settings = replace(settings, flow=replace(settings.flow, tau=0.0), map=replace(settings.map, advice=advice))
         return FitRows(
             of_X=rows,
             points=points,

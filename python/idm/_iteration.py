@@ -90,9 +90,10 @@ def iterate(
         )
         change.update(fitted.map.embedding)
         yield fitted
-        index, averaged = fitted.image, averaged or (before is not None and change.turns_back)
-        if before is not None and averaged:
-            index = NeighborIndex(side_by_side(fitted.map.embedding, before))
+        index = fitted.image
+        if before is not None and settings.flow.change == "difference":  # derivatives have no fixed point anyway
+            averaged = averaged or change.turns_back
+            index = NeighborIndex(side_by_side(fitted.map.embedding, before)) if averaged else index
         before = fitted.map.embedding
         shown.stage("neighbours")
         pool = index.nearest(None, settings.pool_size(len(index)), threads)

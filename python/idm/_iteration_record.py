@@ -23,8 +23,9 @@ class IterationRecord:
         Its number, from 1.
     epsilon, diffusion_time : float
         The bandwidth of its kernel, and s in units of it.
-    eigenvalues : array of shape (M',)
-        Of the Laplacian in the metric of the flow.
+    eigenvalues : array
+        Of the Laplacian in the metric of the flow, one per coordinate. Where the graph has fallen into parts, those of
+        all parts, after a 0 for each direction in which the parts lie.
     local_dimension, density : array of shape (L,)
         At the landmarks, in that metric.
     component : array of int of shape (L,)

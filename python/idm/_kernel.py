@@ -70,8 +70,16 @@ def global_bandwidth(
     Of a point that is far from all others even by `scaled` distances, at most as much counts as makes it far.
     """
     squares = np.mean(distances[:, :n_near] ** 2, axis=1)
-    if scaled:
-        squares = np.minimum(squares, _FAR * np.median(squares[squares > 0])) if squares.any() else squares
+    if scaled and squares.any():
+        typical = np.median(squares[squares > 0])
+        far = np.flatnonzero(squares > _FAR * typical)
+        if len(far):
+            advice.warn(
+                OutlierWarning,
+                f"{len(far)} of {len(squares)} points are so far from all others (the first: row {advice.row(far[0])}) "
+                "that they may take the first coordinates",
+            )
+        squares = np.minimum(squares, _FAR * typical)
     epsilon = float(np.mean(squares))
     if not epsilon > least:
         message = (

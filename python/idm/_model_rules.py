@@ -234,6 +234,11 @@ def _check_map(fitted: FittedMap, n_columns: int, n_values: int) -> None:
     columns = fitted.index.points.shape[1], fitted.values.shape[1]
     if columns != (n_columns, n_values):
         fail("index and values", f"must have {n_columns} and {n_values} columns, got {columns[0]} and {columns[1]}")
+    coordinates, n_coordinates = fitted.coordinates, fitted.embedding.shape[1]
+    if coordinates.axes is None and len(coordinates.xi) != n_coordinates:
+        fail("xi", f"must be as many as there are coordinates, {n_coordinates}, got {len(coordinates.xi)}")
+    if coordinates.local_scales is not None and coordinates.local_scales.n_near > fitted.n_neighbors:
+        fail("n_near", f"must be at most n_neighbors, got {coordinates.local_scales.n_near} and {fitted.n_neighbors}")
     if fitted.n_neighbors > fitted.pool_size:
         fail("pool_size", f"must be n_neighbors or more, got {fitted.pool_size} and {fitted.n_neighbors}")
 
@@ -263,6 +268,8 @@ def _check_iterated(model: IteratedDiffusionMap | IteratedDiffusionMapClassifier
     if [record.iteration for record in records] != list(range(1, len(records) + 1)):
         fail("iterations_", "must be numbered from 1")
     n_columns = model.n_features_in_
+    if any(fitted.averaged for fitted in iterations[:2]):
+        fail("averaged", "must be false for the first two iterations")
     n_before = 0
     for fitted in iterations:
         _check_iteration(fitted, n_columns + (n_before if fitted.averaged else 0))

@@ -168,6 +168,9 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         automatic = min(_MOST_NEIGHBORS, max(_LEAST_NEIGHBORS, round(_NEIGHBORS_SHARE * n_landmarks)))
         n_neighbors = min(n_landmarks, _auto_or_count(self.n_neighbors, "n_neighbors", automatic))
         tau = as_real(self.tau, "tau", low=0, high=1)
+        # Derivatives are the paper's own way, which has one bandwidth for all. With local ones, far rows do no harm.
+        variable = self.feature_change == "difference"
+        remedies = {c: text for c, text in self._remedies.items() if c is not OutlierWarning or not variable}
         return Settings(
             n_neighbors=n_neighbors,
             flow=Flow(
@@ -176,15 +179,14 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
                 change=as_choice(self.feature_change, "feature_change", FEATURE_CHANGES),
             ),
             map=MapOptions(
-                # Derivatives are the paper's own way, which has one bandwidth for all.
-                bandwidth="variable" if self.feature_change == "difference" else "global",
+                bandwidth="variable" if variable else "global",
                 n_components=as_integer(self.n_components, "n_components", low=1),
                 n_neighbors_bandwidth=_auto_or_count(
                     self.n_neighbors_bandwidth, "n_neighbors_bandwidth", max(2, n_neighbors // 4)
                 ),
                 diffusion_time=diffusion_time,
                 rescaling=as_choice(self.rescaling, "rescaling", RESCALINGS),
-                advice=Advice(what=f"the lengths of the flow (tau={tau:g})", rows=rows, remedies=self._remedies),
+                advice=Advice(what=f"the lengths of the flow (tau={tau:g})", rows=rows, remedies=remedies),
             ),
             bandwidth=as_choice(self.bandwidth, "bandwidth", TUNINGS),
             derivative=as_choice(self.derivative, "derivative", DERIVATIVE_METHODS),

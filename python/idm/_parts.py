@@ -32,18 +32,19 @@ def warn_if_in_parts(parts: _Parts, advice: Advice, meaning: str) -> None:
         )
 
 
-def placed(parts: _Parts, coordinates: _Array, places: _Array, masses: _Array) -> tuple[_Array, _Array]:
+def placed(parts: _Parts, coordinates: _Array, places: _Array, masses: _Array, most: int) -> tuple[_Array, _Array]:
     """Where each part lies, (N, q), and the axes (M, M') of the coordinates (N, M), each of which belongs to a part.
 
     The sum of both, where the first are the mean `places` (N, p) of parts along their q principal axes, has each part
     turned such that the places of its points are as they should be: its first q axes fit them best (Procrustes), and
-    the others are shared by all parts. Nothing changes within a part.
+    the others are shared by all parts. Nothing changes within a part, but that there are at most `most` axes.
     """
     sums = np.bincount(parts, weights=masses)
     means = np.stack([np.bincount(parts, weights=masses * column) / sums for column in places.T], axis=1)
     with one_blas_thread():
         sizes, V = np.linalg.eigh(np.atleast_2d(np.cov(places, rowvar=False)))
-        V = V[:, ::-1][:, : max(1, int(np.count_nonzero(sizes > _LEAST_DIRECTION**2 * sizes[-1])))]
+        q = int(np.count_nonzero(sizes > _LEAST_DIRECTION**2 * sizes[-1]))
+        V = V[:, ::-1][:, : min(most, max(1, q))]
         q = V.shape[1]
         where = linear_map(means - places.mean(axis=0), V)
         within = linear_map(places - means[parts], V) * masses[:, np.newaxis]
@@ -57,4 +58,4 @@ def placed(parts: _Parts, coordinates: _Array, places: _Array, masses: _Array) -
     axes = np.zeros((coordinates.shape[1], max([q, *(R.shape[1] for _, R in turned)])))
     for own, R in turned:
         axes[own, : R.shape[1]] = R
-    return where[parts], axes
+    return where[parts], axes[:, :most]

@@ -104,22 +104,25 @@ def leading_eigenpairs(
     for label in range(c if most > 0 else 0):
         rows = np.flatnonzero(labels == label) if order is None else order[labels[order] == label]
         part = kernel if c == 1 and order is None else kernel.part(rows, threads)
-        wanted = Wanted(most=min(most, len(rows) - 1), share=least_share, reference=None if c == 1 else 1.0)
+        # Relative to 1, if that is among those after the first; else to the largest of each part, and of all later.
+        wanted = Wanted(most=min(most, len(rows) - 1), share=least_share, reference=1.0 if known.shape[1] > 1 else None)
         if wanted.most == 0:
             continue
         first = (part.Dh / np.linalg.norm(part.Dh))[:, np.newaxis]
         problem = _Problem(kernel=part, known=first, wanted=wanted, tolerance=tolerance, threads=threads)
         with one_blas_thread():
             parts.append((rows, _solve(problem, solver, advice)))
-    return _merged(known, parts, most, labels)
+    return _merged(known, parts, Wanted(most=most, share=least_share), labels)
 
 
 def _merged(
-    known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], most: int, labels: NDArray[np.intp]
+    known: _Array, parts: list[tuple[NDArray[np.intp], _Found]], wanted: Wanted, labels: NDArray[np.intp]
 ) -> Eigenpairs:
     """The known eigenvectors, and the leading ones of all parts."""
     values = np.concatenate([np.zeros(0), *(found.values for _, found in parts)])
-    order = np.argsort(-values, kind="stable")[:most]
+    order = np.argsort(-values, kind="stable")
+    most = wanted.most if known.shape[1] > 1 or len(values) == 0 else wanted.count(values[order])
+    order = order[:most]
     vectors = np.zeros((len(known), known.shape[1] + len(order)))
     vectors[:, : known.shape[1]] = known
     start = 0
@@ -199,7 +202,7 @@ def _with_missed_copies(problem: _Problem, found: _Found, *, thorough: bool) -> 
     gaps are not small. `thorough` goes on until the largest value there is known, as a space of one vector needs it. If
     what is left does not converge, the set is known to be incomplete: NotConverged.
     """
-    seed = 0
+    seed = 1  # that of the last attempt
     while True:
         seed += 1  # another start each time: of the last, nothing is left outside of what was found
         outside = np.column_stack([problem.known, found.vectors])

@@ -16,6 +16,8 @@ _Array: TypeAlias = NDArray[np.float64]
 _Item = TypeVar("_Item")
 
 _N_PAIRS = 20_000
+# Changes of distances below this are no cycle.
+_ROUNDING = 1e-6
 
 
 class DistanceChange:
@@ -32,7 +34,8 @@ class DistanceChange:
         now = self._distances(points)
         changes = [_change(now, before) for before in self._before]
         self._before = [now, self._before[0]]
-        self.last, self.turns_back = changes[0], changes[-1] < changes[0]
+        self.last = changes[0]
+        self.turns_back = changes[-1] < self.last > _ROUNDING
         return self.last
 
     def _distances(self, points: _Array) -> _Array:
