@@ -77,8 +77,8 @@ print(f"of the others {right[~sure].mean():.3f}")
 
 # %%
 # New rows in three maps, each drawn as the digit that it is. idm has a corner for each class in nine dimensions, of
-# which two coordinates show three. A linear map puts the corners on a circle here, and rows are moved a little, not
-# to hide each other.
+# which two coordinates are a projection. A linear map puts the corners on a circle here, and rows are moved a little,
+# not to hide each other.
 corners = np.exp(2j * np.pi * labels[fitted] / 10).view(float).reshape(-1, 2)
 onto_circle = LinearRegression().fit(maps["idm"][0], corners)
 moved = np.random.default_rng(0).normal(scale=0.04, size=(len(new), 2))
